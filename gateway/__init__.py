@@ -1,0 +1,1 @@
+"""The data plane: bytes in, bytes out; no database. README.md walks the life of one connection."""

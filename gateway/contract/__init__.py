@@ -1,0 +1,1 @@
+"""Plain data that both houses share, versioned. Control writes it, gateways and bridges read it."""
