@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -103,7 +103,7 @@ class Visitors:
         self._leave = threading.Event()
         self._threads = [threading.Thread(target=self._http), threading.Thread(target=self._ssh)]
 
-    def __enter__(self) -> Visitors:
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self
