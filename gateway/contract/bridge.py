@@ -16,7 +16,9 @@ Stream verbs (gateways and control may call them) and what the descriptor is:
   connect  {port: int} or {path: str}                    the connected socket itself, made inside the job
   shell    {command: str|null, env: {..}, pty: null | {term, rows, cols, modes: {opcode: value}}}
                                                          a SOCK_STREAM socket that carries frames (below);
-                                                         command null is the login shell, else `$SHELL -c command`
+                                                         command null is the login shell, else `$SHELL -c command`;
+                                                         bytes of it that are not UTF-8 travel as lone surrogates
+                                                         (PEP 383), so that a command arrives byte for byte
   sftp     {}                                            frames as well: an sftp-server speaks on DATA
   log      {}                                            two read-only descriptors: output, time index
 Launch verbs (control only):
@@ -174,7 +176,8 @@ def decode_frame_head(head: bytes) -> tuple[FrameKind, int]:
 
 
 def _bounded(plain: dict[str, Any]) -> bytes:
-    message = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    # surrogatepass: json.loads reads bytes the same way, so that a command's stray bytes survive the trip.
+    message = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     if len(message) > MESSAGE_LIMIT:
         raise ValueError(f"a message of {len(message)} bytes is over the limit of {MESSAGE_LIMIT}")
     return message
