@@ -1,0 +1,153 @@
+"""What a certificate is good for: its names and times, and whether chain and key belong together.
+
+Pure but for parsing. Everything wrong with a pair is told as one CheckFault, a closed list, so that a
+caller can word it for its person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
+
+from certs.choose import matches
+
+_PEM_LIMIT = 256 * 1024
+"""Bytes of a chain or key that are looked at; a real chain has some 10 kB."""
+_CHAIN_LIMIT = 10
+_RSA_LEAST_BITS = 2048
+ServerKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
+
+class Trouble(StrEnum):
+    """Why a certificate cannot be used."""
+
+    NOT_PEM = "not_pem"
+    KEY_NOT_PEM = "key_not_pem"
+    KEY_PASSWORD = "key_password"  # noqa: S105 - the name of a trouble
+    KEY_WEAK = "key_weak"
+    KEY_FOREIGN = "key_foreign"
+    CHAIN_BROKEN = "chain_broken"
+    NO_NAMES = "no_names"
+    NAME_MISSING = "name_missing"
+    NOT_YET = "not_yet"
+    EXPIRED = "expired"
+
+
+class CheckFault(ValueError):
+    """A certificate that cannot be used; `trouble` says why, `detail` is for the log."""
+
+    def __init__(self, trouble: Trouble, detail: str) -> None:
+        super().__init__(detail)
+        self.trouble = trouble
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a certificate says of itself. Times are aware UTC; `issuer` and `subject` are RFC 4514 text."""
+
+    names: tuple[str, ...]
+    subject: str
+    issuer: str
+    not_before: datetime
+    not_after: datetime
+
+
+def check(
+    chain_pem: str, key_pem: str, *, now: datetime, names: Iterable[str] = (), password: str | None = None
+) -> Facts:
+    """The facts of a leaf-first chain and its key, usable at `now` for each of `names`. Raises CheckFault if not."""
+    check_key(chain_pem, key_pem, password=password)
+    _check_links(_read_chain(chain_pem))
+    held = facts_of(chain_pem)
+    if not held.names:
+        raise CheckFault(Trouble.NO_NAMES, "the certificate holds no DNS name (subjectAltName)")
+    for name in names:
+        if not any(matches(pattern, name) for pattern in held.names):
+            raise CheckFault(Trouble.NAME_MISSING, f"the certificate does not hold {name}")
+    if now < held.not_before:
+        raise CheckFault(Trouble.NOT_YET, f"the certificate counts from {held.not_before:%Y-%m-%d}")
+    if now >= held.not_after:
+        raise CheckFault(Trouble.EXPIRED, f"the certificate ended on {held.not_after:%Y-%m-%d}")
+    return held
+
+
+def check_key(chain_pem: str, key_pem: str, *, password: str | None = None) -> None:
+    """Raises CheckFault when the key is not that of the chain's first certificate, or serves no TLS."""
+    key = _read_key(key_pem, password)
+    if _public_bytes(key.public_key()) != _public_bytes(_read_chain(chain_pem)[0].public_key()):
+        raise CheckFault(Trouble.KEY_FOREIGN, "the private key is not this certificate's")
+
+
+def facts_of(chain_pem: str) -> Facts:
+    """The facts of a chain's first certificate, whatever the time. Raises CheckFault when it is not PEM."""
+    leaf = _read_chain(chain_pem)[0]
+    return Facts(
+        _dns_names(leaf),
+        leaf.subject.rfc4514_string(),
+        leaf.issuer.rfc4514_string(),
+        leaf.not_valid_before_utc,
+        leaf.not_valid_after_utc,
+    )
+
+
+def _read_chain(chain_pem: str) -> list[x509.Certificate]:
+    if len(chain_pem) > _PEM_LIMIT:
+        raise CheckFault(Trouble.NOT_PEM, f"more than {_PEM_LIMIT} bytes")
+    try:
+        chain = x509.load_pem_x509_certificates(chain_pem.encode())
+        for certificate in chain:
+            certificate.public_key()
+            certificate.extensions  # noqa: B018 - read here, so that a malformed one is met at the edge
+    except (ValueError, UnsupportedAlgorithm) as fault:
+        raise CheckFault(Trouble.NOT_PEM, f"not a PEM certificate: {fault}") from fault
+    if len(chain) > _CHAIN_LIMIT:
+        raise CheckFault(Trouble.NOT_PEM, f"more than {_CHAIN_LIMIT} certificates")
+    return chain
+
+
+def _read_key(key_pem: str, password: str | None) -> ServerKey:
+    if len(key_pem) > _PEM_LIMIT:
+        raise CheckFault(Trouble.KEY_NOT_PEM, f"more than {_PEM_LIMIT} bytes")
+    try:
+        key = serialization.load_pem_private_key(key_pem.encode(), password.encode() if password else None)
+    except TypeError as fault:  # a password where none is wanted, or none where one is
+        raise CheckFault(Trouble.KEY_PASSWORD, str(fault)) from fault
+    except (ValueError, UnsupportedAlgorithm) as fault:
+        trouble = Trouble.KEY_PASSWORD if password else Trouble.KEY_NOT_PEM
+        raise CheckFault(trouble, f"not a private key that can be read: {fault}") from fault
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey):
+        raise CheckFault(Trouble.KEY_WEAK, f"a key of kind {type(key).__name__} serves no TLS")
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < _RSA_LEAST_BITS:
+        raise CheckFault(Trouble.KEY_WEAK, f"an RSA key of {key.key_size} bits; {_RSA_LEAST_BITS} are the least")
+    return key
+
+
+def _check_links(chain: list[x509.Certificate]) -> None:
+    for number, (lower, upper) in enumerate(pairwise(chain), start=1):
+        try:
+            lower.verify_directly_issued_by(upper)
+        except (ValueError, TypeError, InvalidSignature) as fault:
+            detail = f"certificate {number + 1} of the chain did not sign certificate {number}"
+            raise CheckFault(Trouble.CHAIN_BROKEN, detail) from fault
+
+
+def _dns_names(leaf: x509.Certificate) -> tuple[str, ...]:
+    try:
+        held = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(name.lower() for name in held.value.get_values_for_type(x509.DNSName))
+
+
+def _public_bytes(key: CertificatePublicKeyTypes) -> bytes:
+    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)

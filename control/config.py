@@ -1,0 +1,413 @@
+"""The one reader of settings: environment and starlight.toml in, one frozen Settings out.
+
+Every setting has one name: `STARLIGHT_HTTP_PORT` in the environment is `http_port` in starlight.toml;
+the environment wins. All faults are reported together, each naming the setting and what would be
+right. A setting whose part is not built yet is refused with a sentence, never ignored.
+
+The supervisor reads both sources and hands every worker the resolved settings in its environment
+(`to_environment`), beside what only a worker needs to know (`WorkerSettings`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+T = TypeVar("T")
+
+PREFIX: Final = "STARLIGHT_"
+PORT_NAMES: Final = ("console_port", "http_port", "https_port", "ssh_port", "tcp_port")
+_DEFAULT_PORTS: Final = (8080, 8888, 8443, 8022, 8999)
+_NOT_BUILT: Final = {
+    "redis_url": "the feed over Redis is not built yet; gateways are fed over a Unix socket. Take it away to start",
+    "acme_http_port": "certificates by ACME are not built yet; take it away to start",
+    "acme_tls_port": "certificates by ACME are not built yet; take it away to start",
+}
+_WORKER_NAMES: Final = frozenset(
+    {"run_dir", "name", "lifeline_fd", "control_uid", "gateway_uid", "job_uid_base", "feed_key", "assets_dir"}
+)
+_DOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_MOST_PROCESSES: Final = 64
+_DEFAULT_MOST_PROCESSES: Final = 8
+"""More web processes than this have to be asked for: each holds a table of its own in memory."""
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; `faults` holds one sentence for each."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = tuple(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class PortRange:
+    """Port numbers from `first` to `last`, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, port: int) -> bool:
+        return self.first <= port <= self.last
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the platform was told. Field names are the settings' names (see the README's table).
+
+    `data_dir` is absolute. `console_url` is an origin without a trailing slash. `uid_base` None means
+    "probe for one". `admin_password` counts at the first start only.
+    """
+
+    data_dir: Path
+    host: str
+    console_port: int
+    http_port: int
+    https_port: int
+    ssh_port: int
+    tcp_port: int
+    random_ports: PortRange
+    base_domain: str
+    console_url: str
+    console_name: str
+    public_address: str
+    admin_password: str | None = field(repr=False)
+    database_url: str = field(repr=False)
+    allow_unisolated: bool
+    gateway_processes: int
+    max_stale_s: float
+    insecure_http: bool
+    uid_base: int | None
+
+    @property
+    def run_dir(self) -> Path:
+        """Where sockets and process ids lie."""
+        return self.data_dir / "run"
+
+    @property
+    def console_host(self) -> str:
+        """Where the console's plain http port listens: nowhere but loopback unless STARLIGHT_INSECURE_HTTP says so."""
+        return self.host if self.insecure_http or is_loopback(self.host) else "127.0.0.1"
+
+    @property
+    def certificate_names(self) -> tuple[str, ...]:
+        """The names that the local CA signs, and no others."""
+        return (self.base_domain, f"*.{self.base_domain}", self.console_name)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What the supervisor tells one worker beside the settings.
+
+    `job_uid_base` None: not started as root, jobs share the starter's uid. `lifeline_fd` is the read
+    end of a pipe that ends when the supervisor is gone; None when started by hand.
+    """
+
+    settings: Settings
+    run_dir: Path
+    name: str
+    lifeline_fd: int | None
+    control_uid: int
+    gateway_uid: int
+    job_uid_base: int | None
+    feed_key: bytes = field(repr=False)
+
+
+def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Settings:
+    """The settings from `environ`, and from the TOML `file` when it is given and exists.
+
+    Raises SettingsError with every fault found, not just the first.
+    """
+    source = _Source(environ, _read_file(file))
+    source.refuse_unknown()
+    data_dir = source.take("data_dir", _path, Path("var").absolute())
+    host = source.take("host", _address, "127.0.0.1")
+    ports = {name: source.take(name, _port, number) for name, number in zip(PORT_NAMES, _DEFAULT_PORTS, strict=True)}
+    insecure = source.take("insecure_http", _switch, False)
+    public = source.take("public_address", _text, "")
+    console_url = source.take("console_url", _origin, _default_console_url(host, public, ports["console_port"]))
+    settings = Settings(
+        data_dir=data_dir,
+        host=host,
+        **ports,
+        random_ports=source.take("random_ports", _port_range, PortRange(32768, 65535)),
+        base_domain=source.take("base_domain", _domain, "proxy.localhost"),
+        console_url=console_url,
+        console_name=source.take("console_name", _domain, _default_console_name(console_url)),
+        public_address=public,
+        admin_password=source.take("admin_password", _password, None),
+        database_url=source.take(
+            "database_url", _database, f"sqlite+aiosqlite:///{data_dir / 'control' / 'starlight.db'}"
+        ),
+        allow_unisolated=source.take("allow_unisolated", _switch, False),
+        gateway_processes=source.take("gateway_processes", _processes, _default_processes()),
+        max_stale_s=source.take("max_stale_s", _seconds, 300.0),
+        insecure_http=insecure,
+        uid_base=source.take("uid_base", _uid, None),
+    )
+    faults = source.faults + _clashes(settings)
+    if faults:
+        raise SettingsError(faults)
+    return settings
+
+
+def to_environment(settings: Settings) -> dict[str, str]:
+    """The settings as a worker's environment: `read_settings` of it gives the same settings back."""
+    plain: dict[str, str] = {}
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        if value is not None:
+            plain[PREFIX + item.name.upper()] = _as_text(value)
+    return plain
+
+
+def read_worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
+    """A worker's settings from the environment that the supervisor gave it.
+
+    Raises SettingsError when something is missing or wrong: workers are not started by hand.
+    """
+    settings = read_settings(environ)
+    source = _Source(environ, {})
+    run_dir = source.take("run_dir", _path, settings.run_dir)
+    name = source.take("name", _text, "")
+    lifeline = source.take("lifeline_fd", _uid, None)
+    control_uid = source.take("control_uid", _uid, os.getuid())
+    gateway_uid = source.take("gateway_uid", _uid, os.getuid())
+    job_uid_base = source.take("job_uid_base", _uid, None)
+    feed_key = source.take("feed_key", bytes.fromhex, b"")
+    if len(feed_key) != 32:
+        source.faults.append("STARLIGHT_FEED_KEY holds 64 hex digits; `starlight up` makes it")
+    if source.faults:
+        raise SettingsError(source.faults)
+    return WorkerSettings(settings, run_dir, name, lifeline, control_uid, gateway_uid, job_uid_base, feed_key)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host`, an address or a name, can only mean this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Source:
+    """Values by setting name, environment first; collects the faults met on the way."""
+
+    def __init__(self, environ: Mapping[str, str], plain: Mapping[str, Any]) -> None:
+        self._environ = environ
+        self._plain = plain
+        self.faults: list[str] = []
+
+    def take(self, name: str, parse: Callable[[str], T], default: T) -> T:
+        label, text = self._find(name)
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except ValueError as fault:
+            self.faults.append(f"{label}: {fault}")
+            return default
+
+    def refuse_unknown(self) -> None:
+        for name, sentence in _NOT_BUILT.items():
+            label, text = self._find(name)
+            if text:
+                self.faults.append(f"{label}: {sentence}")
+        known = {item.name for item in fields(Settings)} | _NOT_BUILT.keys()
+        for name in self._plain.keys() - known:
+            self.faults.append(f"starlight.toml: {_unknown(name, known)}")
+        for label in self._environ:
+            name = label.removeprefix(PREFIX).lower()
+            if label.startswith(PREFIX) and name not in known | _WORKER_NAMES and _near(name, known):
+                # Others may own a variable with our prefix (STARLIGHT_PORT_<NAME> in a job); a misspelling is near.
+                self.faults.append(f"{label}: {_unknown(name, known)}")
+
+    def _find(self, name: str) -> tuple[str, str]:
+        label = PREFIX + name.upper()
+        if self._environ.get(label):
+            return label, self._environ[label]
+        value = self._plain.get(name)
+        return f"starlight.toml: {name}", "" if value is None else _as_text(value)
+
+
+def _read_file(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as fault:
+        raise SettingsError([f"{file}: {fault}"]) from fault
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    if name == "clusters":
+        return "[clusters] is not built yet; jobs run on this machine (`local`). Take it away to start"
+    near = _near(name, known)
+    return f"{name} is not a setting" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _near(name: str, known: set[str]) -> list[str]:
+    return difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+
+
+def _clashes(settings: Settings) -> list[str]:
+    faults = []
+    seen: dict[int, str] = {}
+    for name in PORT_NAMES:
+        port = getattr(settings, name)
+        if port in seen:
+            faults.append(f"{_label(seen[port])} and {_label(name)} are both {port}; each needs a port of its own")
+        seen.setdefault(port, name)
+    url = urlsplit(settings.console_url)
+    if url.scheme == "http" and not settings.insecure_http and not _stays_here(settings.host, url.hostname or ""):
+        faults.append(
+            f"the console would be {settings.console_url}, plain http beyond this machine: passwords could be read on "
+            f"the way. Set STARLIGHT_CONSOLE_URL=https://NAME:{settings.https_port}, or STARLIGHT_INSECURE_HTTP=1 "
+            "when the network is trusted"
+        )
+    return faults
+
+
+def _stays_here(listen_host: str, url_host: str) -> bool:
+    return is_loopback(listen_host) and is_loopback(url_host)
+
+
+def _label(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _default_processes() -> int:
+    return min(len(os.sched_getaffinity(0)), _DEFAULT_MOST_PROCESSES)
+
+
+def _default_console_url(host: str, public_address: str, port: int) -> str:
+    seen = host
+    if ipaddress.ip_address(host).is_unspecified:
+        seen = public_address or "127.0.0.1"
+    return f"http://[{seen}]:{port}" if ":" in seen else f"http://{seen}:{port}"
+
+
+def _default_console_name(console_url: str) -> str:
+    url = urlsplit(console_url)
+    return url.hostname if url.scheme == "https" and url.hostname else "console.localhost"
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return str(value)
+
+
+def _text(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("it holds control characters")
+    return text.strip()
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser().absolute()
+
+
+def _address(text: str) -> str:
+    if text == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IP address to listen on, like 127.0.0.1 or 0.0.0.0") from None
+
+
+def _number(text: str, first: int, last: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) or not first <= int(text) <= last:
+        raise ValueError(f"{text!r} is not a number from {first} to {last}")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    return _number(text, 1, 65535)
+
+
+def _processes(text: str) -> int:
+    return _number(text, 1, _MOST_PROCESSES)
+
+
+def _uid(text: str) -> int:
+    return _number(text, 0, 2**32 - 2)
+
+
+def _seconds(text: str) -> float:
+    return float(_number(text.removesuffix(".0"), 1, 86_400))
+
+
+def _port_range(text: str) -> PortRange:
+    first, dash, last = text.partition("-")
+    if not dash:
+        raise ValueError(f"{text!r} is not a range like 32768-65535")
+    ports = PortRange(_port(first.strip()), _port(last.strip()))
+    if ports.first > ports.last:
+        raise ValueError(f"{text!r} ends before it begins")
+    return ports
+
+
+def _domain(text: str) -> str:
+    name = text.strip().rstrip(".").lower()
+    if not _DOMAIN.fullmatch(name) or name.rpartition(".")[2].isdigit():
+        raise ValueError(f"{text!r} is not a host name (write other scripts in their xn-- form)")
+    return name
+
+
+def _origin(text: str) -> str:
+    wrong = f"{text!r} is not an address like https://console.example.com:8443, without a path"
+    try:
+        url = urlsplit(text.strip())
+        port = url.port
+    except ValueError:
+        raise ValueError(wrong) from None
+    bare = url.path in ("", "/") and not url.query and not url.fragment and "@" not in url.netloc
+    if url.scheme not in ("http", "https") or not url.hostname or not bare:
+        raise ValueError(wrong)
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    default = {"http": 80, "https": 443}[url.scheme]
+    return f"{url.scheme}://{host}" + (f":{port}" if port and port != default else "")
+
+
+def _password(text: str) -> str | None:
+    if not 8 <= len(text) <= 1024:
+        raise ValueError("a password has 8 to 1,024 characters")
+    return text
+
+
+def _database(text: str) -> str:
+    scheme, rest, tail = text.partition("://")
+    drivers = {
+        "sqlite": "sqlite+aiosqlite",
+        "sqlite+aiosqlite": "sqlite+aiosqlite",
+        "postgres": "postgresql+asyncpg",
+        "postgresql": "postgresql+asyncpg",
+        "postgresql+asyncpg": "postgresql+asyncpg",
+    }
+    if not rest or scheme not in drivers:
+        raise ValueError("it begins with postgresql:// or sqlite:///")  # the rest may hold a password: not repeated
+    return f"{drivers[scheme]}://{tail}"
+
+
+def _switch(text: str) -> bool:
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if text.lower() not in known:
+        raise ValueError(f"{text!r} is neither 1 nor 0")
+    return known[text.lower()]
