@@ -1,0 +1,122 @@
+"""The one decision: may this visitor pass this entry now?
+
+`decide` is the only maker of an Admission; dial and the bridge take nothing else, and the Admission
+carries its Target, so that no one looks twice and could find something different (law 1). The
+strongest right that a visitor has is taken, because a visit ends with the right it rests on: an
+owner's visit must not end when a share is cancelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from typing import Final, assert_never
+
+from gateway.contract.people import User
+from gateway.contract.routes import Entry, Job, JobPhase, Level, Target
+from gateway.core.grounds import entry_ground, grant_ground, job_ground, open_to_anyone, open_to_users, user_ground
+from gateway.core.refusals import Code, Refusal
+from gateway.core.table import Table, expired
+from gateway.core.tickets import Visitor
+
+_PROOF: Final = object()
+"""Known to this module alone: whoever holds it may make an Admission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The permission for one visit: who, through which entry, to which target, and the grounds it rests on."""
+
+    visitor: Visitor
+    entry: Entry
+    target: Target
+    grounds: tuple[str, ...]
+    proof: InitVar[object]
+
+    def __post_init__(self, proof: object) -> None:
+        """Raises TypeError for anybody but decide(); dataclasses.replace() cannot copy the proof either."""
+        if proof is not _PROOF:
+            raise TypeError("only decide() makes an Admission")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The entry is for people whom we know, and this visitor must sign in first."""
+
+    entry: Entry
+
+
+Decision = Admission | Ask | Refusal
+
+
+def decide(entry: Entry, visitor: Visitor, table: Table, now: float) -> Decision:
+    """Whether the visitor may pass the entry at `now`, epoch seconds.
+
+    Who has no right learns nothing about the job; who has one is told when it has ended or is not
+    up. A credential that is over counts as none. Nothing here awaits: the answer holds until the
+    caller lets the loop turn, so that a visit must be opened before the next await.
+    """
+    right = _right(entry, visitor, table, now)
+    if not isinstance(right, tuple):
+        return right
+    unfit = _unfit(table.job(entry.job_id))
+    if unfit is not None:
+        return Refusal(unfit, entry.job_id, entry.name)
+    if table.stale(now) and entry_ground(entry.id, "open") not in right:
+        return Refusal(Code.STALE, entry.job_id, entry.name)
+    return Admission(visitor, entry, entry.target, right, _PROOF)
+
+
+def _right(entry: Entry, visitor: Visitor, table: Table, now: float) -> tuple[str, ...] | Ask | Refusal:
+    """The grounds of the strongest right, or why there is none."""
+    place = (entry_ground(entry.id), job_ground(entry.job_id))
+    user = _known(visitor, table, now)
+    if user is not None and (personal := _personal(entry, user, table, now)) is not None:
+        return (*place, user_ground(user.id), *visitor.grounds, *personal)
+    if open_to_anyone(entry):
+        return (*place, entry_ground(entry.id, "open"))
+    if user is not None:
+        code = Code.OPEN_NEEDS_SSHD if entry.level is Level.OPEN else Code.FORBIDDEN
+        return Refusal(code, entry_name=entry.name)
+    return _unknown(entry, visitor, table)
+
+
+def _known(visitor: Visitor, table: Table, now: float) -> User | None:
+    """The person, when they are not disabled and their credential is not over."""
+    user = None if visitor.user_id is None else table.user(visitor.user_id)
+    if user is None:
+        return None
+    return user if all(table.stands(ground, now) for ground in (user_ground(user.id), *visitor.grounds)) else None
+
+
+def _personal(entry: Entry, user: User, table: Table, now: float) -> tuple[str, ...] | None:
+    """The further grounds of a right that this person has by name; None when they have none."""
+    if entry.owner_id == user.id:
+        return ()
+    grant = table.grant(entry.id, user.id)
+    if grant is not None and not expired(grant, now):
+        return (grant_ground(grant.id),)
+    return (entry_ground(entry.id, "login"),) if open_to_users(entry) else None
+
+
+def _unknown(entry: Entry, visitor: Visitor, table: Table) -> Ask | Refusal:
+    user = None if visitor.user_id is None else table.user(visitor.user_id)
+    return Refusal(Code.USER_DISABLED) if user is not None and user.disabled else Ask(entry)
+
+
+def _unfit(job: Job | None) -> Code | None:
+    """Why a job cannot be dialled; None when it can."""
+    if job is None:
+        return Code.JOB_ENDED
+    match job.phase:
+        case JobPhase.RUNNING:
+            return None
+        case JobPhase.STARTING:
+            return Code.JOB_STARTING
+        case JobPhase.SUSPENDED:
+            return Code.JOB_SUSPENDED
+        case JobPhase.UNREACHABLE:
+            return Code.UNREACHABLE
+        case JobPhase.ENDED:
+            return Code.JOB_ENDED
+        case _:
+            assert_never(job.phase)

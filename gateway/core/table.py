@@ -1,0 +1,191 @@
+"""The gateway's memory of what control says: who may pass where, found by host, port, name and hash.
+
+State: a Table holds one snapshot. It is edited in one step without an await: by `replace` with a
+whole list, or by `apply` with one change. Both return the grounds that were withdrawn, so that the
+caller cuts the visits which rest on them. Where two records claim one name, the one of the lowest
+id is found: whatever order the changes came in, the same set of records gives the same answers.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gateway.contract.codec import RECORD_KINDS, Change, Record, key_of, kind_of
+from gateway.contract.people import Grant, Key, Session, Token, User
+from gateway.contract.routes import Certificate, Entry, Job, JobPhase, Protocol, Secret
+from gateway.core.grounds import claims
+from gateway.core.index import Index, fixed_ssh
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A job and the fixed ssh entry that leads to it."""
+
+    job: Job
+    entry: Entry
+
+
+class Table:
+    """One snapshot, indexed. `revision` is control's; `confirmed_at` is when control last said it is current."""
+
+    def __init__(self, *, max_stale_s: float = 300.0) -> None:
+        """An empty table: revision 0, never confirmed. For `max_stale_s` see `stale`."""
+        self.revision = 0
+        self.confirmed_at = 0.0
+        self._max_stale_s = max_stale_s
+        self._index = Index()
+        self._expiries: list[tuple[float, str, str]] = []
+
+    # Edits: none of them awaits, so that nobody ever reads half of one.
+
+    def replace(self, records: Iterable[Record], revision: int) -> frozenset[str]:
+        """Holds exactly these records from now on; returns the grounds that no longer stand."""
+        fresh = Index()
+        for record in records:
+            fresh.put(record)
+        before, self._index, self.revision = self._index, fresh, revision
+        self._expiries = [expiry for record in fresh.all() for expiry in _expiry(record)]
+        heapq.heapify(self._expiries)
+        kept = {claim for record in fresh.all() for claim in claims(record)}
+        return frozenset(claim[0] for record in before.all() for claim in claims(record) if claim not in kept)
+
+    def apply(self, change: Change) -> frozenset[str]:
+        """Puts or takes away one record; returns the grounds that no longer stand."""
+        self.revision = change.revision
+        if change.record is None:
+            before = self._index.drop(change.kind, change.key)
+            return frozenset(ground for ground, _ in _claims(before))
+        before = self._index.put(change.record)
+        for expiry in _expiry(change.record):
+            heapq.heappush(self._expiries, expiry)
+        return frozenset(ground for ground, _ in _claims(before) - claims(change.record))
+
+    def confirm(self, now: float) -> None:
+        """Control said at `now` (epoch seconds) that this revision is the newest."""
+        self.confirmed_at = max(self.confirmed_at, now)
+
+    def lapse(self, now: float) -> frozenset[str]:
+        """The grounds of sessions, tokens and grants whose time ran out since the last call."""
+        over: set[str] = set()
+        while self._expiries and self._expiries[0][0] <= now:
+            _, kind, key = heapq.heappop(self._expiries)
+            record = self._index.get(RECORD_KINDS[kind], key)
+            if record is not None and expired(record, now):  # else it was prolonged or taken away meanwhile
+                over.update(ground for ground, _ in claims(record))
+        return frozenset(over)
+
+    def stale(self, now: float) -> bool:
+        """Whether control has been silent for longer than `max_stale_s`."""
+        return now - self.confirmed_at > self._max_stale_s
+
+    def records(self) -> list[Record]:
+        """Every record, for the copy on disk."""
+        return list(self._index.all())
+
+    # Entries and jobs.
+
+    def entry(self, entry_id: int) -> Entry | None:
+        """The entry of this id."""
+        return self._index.get(Entry, entry_id)
+
+    def entry_by_host(self, host: str, port: int) -> Entry | None:
+        """The http or https entry that people reach by this lower-case host name on this public port."""
+        return self._index.first(Entry, "host", (host, port))
+
+    def entry_by_port(self, port: int) -> Entry | None:
+        """The entry that has this random port."""
+        return self._index.first(Entry, "port", port)
+
+    def entry_by_label(self, label: str) -> Entry | None:
+        """The entry of this label (32 hex digits)."""
+        return self._index.first(Entry, "label", label)
+
+    def random_ports(self) -> dict[int, Protocol]:
+        """The random ports that entries ask for, with the protocol that each speaks."""
+        ports = [self._index.first(Entry, "port", port) for port in self._index.names(Entry, "port")]
+        return {entry.port: entry.protocol for entry in ports if entry is not None}
+
+    def job(self, job_id: str) -> Job | None:
+        """The job of this id."""
+        return self._index.get(Job, job_id)
+
+    def jobs_named(self, name: str) -> list[Job]:
+        """Jobs of this name, whoever owns them, ended ones left out."""
+        return [job for job in self._index.many(Job, "name", name) if job.phase is not JobPhase.ENDED]
+
+    def ssh_way(self, job_id: str) -> Way | None:
+        """The way into a job by ssh; None when it has no fixed ssh entry, has ended or is unknown."""
+        job, entry = self.job(job_id), self._index.first(Entry, "ssh", job_id)
+        return Way(job, entry) if job and entry and job.phase is not JobPhase.ENDED else None
+
+    def ssh_jobs_for(self, user_id: int) -> list[Way]:
+        """What a user finds in the ssh menu: own jobs, then those that others shared by a code; each by id."""
+        own = [job.id for job in self._index.many(Job, "owner", user_id)]
+        granted = [self.entry(grant.entry_id) for grant in self._index.many(Grant, "user", user_id)]
+        shared = {entry.job_id for entry in granted if entry is not None and fixed_ssh(entry)}
+        names = own + sorted(shared.difference(own))
+        return [way for name in names if (way := self.ssh_way(name)) is not None]
+
+    # People and their credentials. Disabled people and expired credentials are found too: decide() judges.
+
+    def user(self, user_id: int) -> User | None:
+        """The person of this id."""
+        return self._index.get(User, user_id)
+
+    def user_by_name(self, name: str) -> User | None:
+        """The person of this name."""
+        return self._index.first(User, "name", name)
+
+    def key(self, fingerprint: str) -> list[Key]:
+        """The SSH keys of this fingerprint: several people may have named the same key."""
+        return self._index.many(Key, "fingerprint", fingerprint)
+
+    def session(self, session_id: str) -> Session | None:
+        """The sign-in of this id."""
+        return self._index.get(Session, session_id)
+
+    def session_by_token_hash(self, token_hash: str) -> Session | None:
+        """The sign-in whose bearer token has this hex SHA-256."""
+        return self._index.first(Session, "hash", token_hash)
+
+    def token_by_hash(self, token_hash: str) -> Token | None:
+        """The API token of this hex SHA-256."""
+        return self._index.first(Token, "hash", token_hash)
+
+    def grant(self, entry_id: int, user_id: int) -> Grant | None:
+        """What a share code of this entry gave this user."""
+        return self._index.first(Grant, "pair", (entry_id, user_id))
+
+    def stands(self, ground: str, now: float) -> bool:
+        """Whether a record gives this ground and its time is not over."""
+        kind, _, rest = ground.partition(":")
+        record = self._index.get(RECORD_KINDS[kind], rest.partition(":")[0])
+        return record is not None and not expired(record, now) and ground in {claim for claim, _ in claims(record)}
+
+    # What the gateways themselves need.
+
+    def certificates(self) -> list[Certificate]:
+        """Every certificate with its key."""
+        return self._index.whole(Certificate)
+
+    def secrets(self, use: str) -> list[Secret]:
+        """The secrets for a use (`ticket`, `ssh-host`), the one that signs first."""
+        mine = [secret for secret in self._index.whole(Secret) if secret.use == use]
+        return sorted(mine, key=lambda secret: secret.generation, reverse=True)
+
+
+def expired(record: Record, now: float) -> bool:
+    """Whether a session's, token's or grant's time is over; never so for other records."""
+    return any(expires_at <= now for expires_at, _, _ in _expiry(record))
+
+
+def _expiry(record: Record) -> list[tuple[float, str, str]]:
+    if isinstance(record, Session | Token | Grant) and record.expires_at is not None:
+        return [(record.expires_at, kind_of(record), key_of(record))]
+    return []
+
+
+def _claims(record: Record | None) -> frozenset[tuple[str, object]]:
+    return frozenset() if record is None else claims(record)

@@ -1,0 +1,143 @@
+"""Client of the bridges, which lend streams into jobs. Every stream verb takes an Admission.
+
+A bridge only introduces: the socket that it hands over ends at the job's app or its shim. While a
+bridge restarts, its listener is held by the supervisor, so that a call waits in the backlog; a call
+that was cut by the restart is made again until its deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.contract.bridge import Call, Fault, Reply, Verb, decode_reply, encode_call
+from gateway.contract.calls import call
+from gateway.core.decide import Admission
+from gateway.core.refusals import Code, Refusal
+
+log = logging.getLogger(__name__)
+
+_RETRY_S: Final = 0.05
+_CALL_LIFETIME_S: Final = 60.0
+_CODES: Final[dict[Fault, Code]] = {
+    Fault.NOT_FOUND: Code.JOB_ENDED,
+    Fault.NOT_RUNNING: Code.JOB_ENDED,
+    Fault.NOT_LISTENING: Code.NOT_LISTENING,
+    Fault.FORBIDDEN: Code.FORBIDDEN,
+    Fault.UNSUPPORTED: Code.UNSUPPORTED,
+    Fault.BAD_REQUEST: Code.BAD_REQUEST,
+    Fault.FAILED: Code.UNREACHABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pty:
+    """A terminal to be: its TERM, its size in cells, and the modes of RFC 4254 section 8 by opcode."""
+
+    term: str = "xterm-256color"
+    rows: int = 24
+    cols: int = 80
+    modes: Mapping[int, int] = field(default_factory=dict)
+
+
+class DialFault(Exception):
+    """The job could not be reached. `refusal` is for the person, the message for the log."""
+
+    def __init__(self, refusal: Refusal, detail: str) -> None:
+        """`detail` may name inner things: it is logged, never shown."""
+        super().__init__(f"{refusal.code}: {detail}")
+        self.refusal = refusal
+
+
+class Bridge:
+    """All bridges of the installation, by engine; holds no connection between calls."""
+
+    def __init__(self, run_dir: Path) -> None:
+        """`run_dir` is where the sockets `bridge-ENGINE.sock` lie."""
+        self._run_dir = run_dir
+
+    async def connect(self, admission: Admission, *, deadline_s: float) -> socket.socket:
+        """A connected, non-blocking socket to the admission's target port, made inside the job.
+
+        Raises DialFault.
+        """
+        target = admission.target
+        if target.port is None:
+            raise DialFault(_refusal(Code.UNSUPPORTED, admission), "the target has no port")
+        return await self._stream(Verb.CONNECT, admission, {"port": target.port}, deadline_s)
+
+    async def forward(self, admission: Admission, port: int, *, deadline_s: float) -> socket.socket:
+        """The same for another port of the job: for those who may enter it as its owner (`ssh -L`).
+
+        Raises DialFault.
+        """
+        return await self._stream(Verb.CONNECT, admission, {"port": port}, deadline_s)
+
+    async def shell(
+        self,
+        admission: Admission,
+        *,
+        command: str | None,
+        env: Mapping[str, str],
+        pty: Pty | None,
+        deadline_s: float,
+    ) -> socket.socket:
+        """A socket of frames to a shell in the job; `command` None is the login shell. Raises DialFault."""
+        args = {"command": command, "env": dict(env), "pty": None if pty is None else asdict(pty)}
+        return await self._stream(Verb.SHELL, admission, args, deadline_s)
+
+    async def sftp(self, admission: Admission, *, deadline_s: float) -> socket.socket:
+        """A socket of frames to an sftp-server in the job. Raises DialFault."""
+        return await self._stream(Verb.SFTP, admission, {}, deadline_s)
+
+    async def _stream(self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float) -> socket.socket:
+        reply, descriptors = await self._call(verb, admission, args, deadline_s)
+        for spare in descriptors[1:]:
+            os.close(spare)
+        if reply.fault is not None:
+            raise DialFault(_refusal(_CODES[reply.fault], admission), f"{reply.fault} {reply.detail}")
+        if not descriptors:
+            raise DialFault(_refusal(Code.UNREACHABLE, admission), "the bridge sent no socket")
+        stream = socket.socket(fileno=descriptors[0])
+        stream.setblocking(False)
+        return stream
+
+    async def _call(
+        self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float
+    ) -> tuple[Reply, list[int]]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + deadline_s
+        path = str(self._run_dir / f"bridge-{admission.target.engine}.sock")
+        try:
+            message = encode_call(_as_call(verb, admission, args))
+        except ValueError as fault:
+            raise DialFault(_refusal(Code.TOO_LARGE, admission), str(fault)) from fault
+        while True:
+            try:
+                answer, descriptors = await call(path, message, deadline_s=deadline - loop.time())
+            except TimeoutError as fault:
+                raise DialFault(_refusal(Code.UNREACHABLE, admission), f"no answer from {path}") from fault
+            except OSError as fault:
+                log.debug("bridge %s: %s; trying again", path, fault)
+                await asyncio.sleep(_RETRY_S)
+                continue
+            try:
+                return decode_reply(answer), descriptors
+            except ValueError as fault:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
+
+
+def _as_call(verb: Verb, admission: Admission, args: dict[str, Any]) -> Call:
+    return Call(verb, admission.target.subject, args, admission.visitor.name or None, admission.grounds)
+
+
+def _refusal(code: Code, admission: Admission) -> Refusal:
+    return Refusal(code, admission.entry.job_id, admission.entry.name)

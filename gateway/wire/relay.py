@@ -1,0 +1,124 @@
+"""Moves bytes between two sockets until both directions have ended.
+
+Each direction ends by itself: an orderly end of one side is passed on as a half-close and the other
+direction goes on (the reply to `printf x | nc -N` still arrives). A side that does not read stops
+the reading of the other. A reset is passed on as a reset, never as an orderly end, so that nobody
+takes half an answer for a whole one. At most one buffer's worth waits per direction, and an idle
+relay holds no buffer. Works on uvloop and on the stock loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from typing import Final
+
+BUFFER_BYTES: Final = 256 * 1024
+_RESET: Final = struct.pack("ii", 1, 0)
+
+Count = Callable[[int, int], None]
+"""Is told bytes as they pass: from left to right, from right to left (fits `Visit.count`)."""
+
+
+async def relay(left: socket.socket, right: socket.socket, *, count: Count) -> None:
+    """Relays between two connected, non-blocking sockets; the caller closes both afterwards.
+
+    Returns when both directions have ended in order. Raises ConnectionError when a side was reset,
+    having made the other's close a reset too.
+    """
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    ways = (
+        _Way(left, right, lambda size: count(size, 0), done),
+        _Way(right, left, lambda size: count(0, size), done),
+    )
+    ways[0].twin, ways[1].twin = ways[1], ways[0]
+    try:
+        for way in ways:
+            way.start()
+        await done
+    except OSError as fault:
+        for side in (left, right):
+            reset_on_close(side)
+        raise ConnectionError(f"a side broke off: {fault}") from fault
+    finally:
+        for way in ways:
+            way.stop()
+
+
+def reset_on_close(sock: socket.socket) -> None:
+    """Makes the socket's close a reset, where its family knows one."""
+    if sock.family in (socket.AF_INET, socket.AF_INET6):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+
+
+class _Way:
+    """One direction: what is read from `source` is written to `sink`."""
+
+    twin: _Way
+
+    def __init__(
+        self, source: socket.socket, sink: socket.socket, passed: Callable[[int], None], done: asyncio.Future[None]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._source = source
+        self._sink = sink
+        self._passed = passed
+        self._done = done
+        self._held = b""
+        self.ended = False
+
+    def start(self) -> None:
+        self._loop.add_reader(self._source.fileno(), self._guarded, self._read)
+
+    def stop(self) -> None:
+        self._loop.remove_reader(self._source.fileno())
+        self._loop.remove_writer(self._sink.fileno())
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except (BlockingIOError, InterruptedError):
+            pass  # woken for nothing
+        except OSError as fault:
+            self.stop()
+            if not self._done.done():
+                self._done.set_exception(fault)
+
+    def _read(self) -> None:
+        size = self._source.recv_into(_BUFFER)
+        if size == 0:
+            self._finish()
+            return
+        self._passed(size)
+        sent = _send(self._sink, _VIEW[:size])
+        if sent < size:
+            self._held = bytes(_VIEW[sent:size])
+            self._loop.remove_reader(self._source.fileno())
+            self._loop.add_writer(self._sink.fileno(), self._guarded, self._flush)
+
+    def _flush(self) -> None:
+        self._held = self._held[self._sink.send(self._held) :]
+        if not self._held:
+            self._loop.remove_writer(self._sink.fileno())
+            self.start()
+
+    def _finish(self) -> None:
+        self.ended = True
+        self._loop.remove_reader(self._source.fileno())
+        self._sink.shutdown(socket.SHUT_WR)
+        if self.twin.ended and not self._done.done():
+            self._done.set_result(None)
+
+
+_BUFFER: Final = bytearray(BUFFER_BYTES)
+"""Shared by all relays of the process: it is full only within one callback."""
+_VIEW: Final = memoryview(_BUFFER)
+
+
+def _send(sink: socket.socket, data: memoryview) -> int:
+    try:
+        return sink.send(data)
+    except (BlockingIOError, InterruptedError):
+        return 0
