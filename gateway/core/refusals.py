@@ -20,7 +20,9 @@ class Code(StrEnum):
     USER_DISABLED = "user_disabled"
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a refusal
     UNKNOWN_HOST = "unknown_host"
-    UNKNOWN_JOB = "unknown_job"
+    NO_SUCH_JOB = "no_such_job"
+    AMBIGUOUS_JOB = "ambiguous_job"
+    SEVERAL_JOBS = "several_jobs"
     NO_JOBS = "no_jobs"
     JOB_ENDED = "job_ended"
     JOB_STARTING = "job_starting"
@@ -41,7 +43,8 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited"
     BUSY = "gateway_busy"
     WITHDRAWN = "withdrawn"
-    DRAINING = "draining"
+    UPSTREAM_LOST = "upstream_lost"
+    RESTARTING = "gateway_restarting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +99,33 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "请从控制台的作业详情页重新打开入口。",
         "Open the entry again from the job's page in the console.",
     ),
-    Code.UNKNOWN_JOB: Sentence(
+    Code.NO_SUCH_JOB: Sentence(
         404,
         "找不到您可以进入的同名作业。",
         "There is no job of that name that you can enter.",
         "请在控制台查看作业编号。",
         "Look up the job's id in the console.",
     ),
+    Code.AMBIGUOUS_JOB: Sentence(
+        404,
+        "有多个作业使用此名称。",
+        "Several jobs have this name.",
+        "请改用作业编号。",
+        "Use the job's id instead.",
+    ),
+    Code.SEVERAL_JOBS: Sentence(
+        404,
+        "您有多个可以进入的作业，但没有指明要进入哪一个。",
+        "There are several jobs that you can enter and none was named.",
+        "请用“用户名+作业”的形式指明，例如 alice+jupyter-17。",
+        "Name one as USER+JOB, for example alice+jupyter-17.",
+    ),
     Code.NO_JOBS: Sentence(
         404,
         "您目前没有可以进入的作业。",
         "There is no job that you can enter now.",
-        "请先在控制台提交作业。",
-        "Submit a job in the console first.",
+        "请在控制台提交作业，或为作业添加 SSH 访问入口。",
+        "Submit a job in the console, or add an ssh entry to one.",
     ),
     Code.JOB_ENDED: Sentence(
         410,
@@ -227,7 +244,14 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "如需继续，请联系作业的所有者。",
         "Ask the job's owner if you need to go on.",
     ),
-    Code.DRAINING: Sentence(
+    Code.UPSTREAM_LOST: Sentence(
+        502,
+        "与作业的连接中断。",
+        "The connection to the job broke.",
+        "请重新连接；如果再次中断，请查看作业状态。",
+        "Connect again; if it breaks again, look at the job's state.",
+    ),
+    Code.RESTARTING: Sentence(
         503,
         "网关正在重启，连接已断开。",
         "The gateway is restarting and ended the connection.",

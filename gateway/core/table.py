@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.contract.codec import RECORD_KINDS, Change, Record, key_of, kind_of
 from gateway.contract.people import Grant, Key, Session, Token, User
@@ -19,8 +19,7 @@ from gateway.core.grounds import claims
 from gateway.core.index import Index, fixed_ssh
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(NamedTuple):
     """A job and the fixed ssh entry that leads to it."""
 
     job: Job
@@ -119,6 +118,11 @@ class Table:
         """The way into a job by ssh; None when it has no fixed ssh entry, has ended or is unknown."""
         job, entry = self.job(job_id), self._index.first(Entry, "ssh", job_id)
         return Way(job, entry) if job and entry and job.phase is not JobPhase.ENDED else None
+
+    def ssh_jobs(self) -> list[Way]:
+        """Every way into a job by ssh; who may go it is for decide() to say."""
+        names = sorted(str(name) for name in self._index.names(Entry, "ssh"))
+        return [way for name in names if (way := self.ssh_way(name)) is not None]
 
     def ssh_jobs_for(self, user_id: int) -> list[Way]:
         """What a user finds in the ssh menu: own jobs, then those that others shared by a code; each by id."""

@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
@@ -66,7 +67,7 @@ ANONYMOUS: Final = Visitor(None, "", (), Via.NONE)
 def seal(secret: Secret, purpose: Purpose, payload: dict[str, Any], nonce: bytes) -> str:
     """The payload as an opaque url-safe text; `nonce` is 12 bytes, random, never used twice."""
     plain = json.dumps(payload, separators=(",", ":")).encode()
-    sealed = AESGCM(_key(secret, purpose)).encrypt(nonce, plain, None)
+    sealed = _cipher(secret, purpose).encrypt(nonce, plain, None)
     return base64.urlsafe_b64encode(nonce + sealed).rstrip(b"=").decode()
 
 
@@ -77,7 +78,7 @@ def open_sealed(secrets: Sequence[Secret], purpose: Purpose, text: str) -> dict[
         return None
     for secret in secrets:
         try:
-            plain = AESGCM(_key(secret, purpose)).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], None)
+            plain = _cipher(secret, purpose).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], None)
         except InvalidTag:
             continue
         payload = json.loads(plain)  # authenticated, hence what seal() wrote
@@ -168,5 +169,7 @@ def _raw(text: str) -> bytes | None:
     return raw if len(raw) > NONCE_BYTES else None
 
 
-def _key(secret: Secret, purpose: Purpose) -> bytes:
-    return HKDF(SHA256(), 32, salt=None, info=f"starlight {purpose}".encode()).derive(secret.value.encode())
+@lru_cache(maxsize=32)
+def _cipher(secret: Secret, purpose: Purpose) -> AESGCM:
+    """Kept, because deriving it costs more than everything else that a request needs."""
+    return AESGCM(HKDF(SHA256(), 32, salt=None, info=f"starlight {purpose}".encode()).derive(secret.value.encode()))

@@ -62,21 +62,14 @@ class Bridge:
         """`run_dir` is where the sockets `bridge-ENGINE.sock` lie."""
         self._run_dir = run_dir
 
-    async def connect(self, admission: Admission, *, deadline_s: float) -> socket.socket:
-        """A connected, non-blocking socket to the admission's target port, made inside the job.
+    async def connect(self, admission: Admission, *, port: int | None = None, deadline_s: float) -> socket.socket:
+        """A connected, non-blocking socket to a port of the job, made inside it; by default the target's.
 
-        Raises DialFault.
+        Another port is for those who may enter the job as its owner (`ssh -L`). Raises DialFault.
         """
-        target = admission.target
-        if target.port is None:
+        port = admission.target.port if port is None else port
+        if port is None:
             raise DialFault(_refusal(Code.UNSUPPORTED, admission), "the target has no port")
-        return await self._stream(Verb.CONNECT, admission, {"port": target.port}, deadline_s)
-
-    async def forward(self, admission: Admission, port: int, *, deadline_s: float) -> socket.socket:
-        """The same for another port of the job: for those who may enter it as its owner (`ssh -L`).
-
-        Raises DialFault.
-        """
         return await self._stream(Verb.CONNECT, admission, {"port": port}, deadline_s)
 
     async def shell(
