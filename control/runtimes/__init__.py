@@ -1,0 +1,1 @@
+"""Where jobs run. Runtimes do not know each other."""

@@ -1,0 +1,76 @@
+"""Rows as the records that gateways hold: nothing more than a gateway needs."""
+
+from __future__ import annotations
+
+from control.domain.instants import rfc3339
+from control.domain.jobs.states import phase
+from control.store import tables
+from gateway.contract import people, routes
+
+
+def user(row: tables.User) -> people.User:
+    """A person."""
+    return people.User(row.id, row.name, row.role.value, row.disabled, row.language)
+
+
+def key(row: tables.SshKey) -> people.Key:
+    """An SSH public key of a profile."""
+    return people.Key(row.id, row.user_id, row.fingerprint)
+
+
+def session(row: tables.Session) -> people.Session:
+    """A console sign-in."""
+    return people.Session(row.id, row.user_id, row.token_hash, row.expires_at)
+
+
+def token(row: tables.Token) -> people.Token:
+    """An API token."""
+    return people.Token(row.id, row.user_id, row.token_hash, row.scope, row.entry_id, row.expires_at)
+
+
+def grant(row: tables.Grant) -> people.Grant:
+    """A redeemed share code."""
+    return people.Grant(row.id, row.entry_id, row.user_id, row.expires_at)
+
+
+def job(row: tables.Job, owner_name: str) -> routes.Job:
+    """A job for the ssh menu and the refusal pages."""
+    return routes.Job(
+        id=row.id,
+        name=row.name,
+        owner_id=row.owner_id,
+        owner_name=owner_name,
+        cluster=row.cluster,
+        phase=phase(row.state),
+        state=row.state.value,
+        node=row.node,
+        since=rfc3339(row.started_at) or "",
+        engine=row.cluster,
+    )
+
+
+def entry(row: tables.Entry, of: tables.Job) -> routes.Entry:
+    """An access entry of job `of`."""
+    return routes.Entry(
+        id=row.id,
+        label=row.label,
+        name=row.name,
+        protocol=row.protocol,
+        level=row.level,
+        port_kind=row.port_kind,
+        port=row.port,
+        host=row.host,
+        job_id=row.job_id,
+        owner_id=of.owner_id,
+        target=routes.Target(of.cluster, of.id, row.service, row.target_port, row.app_protocol),
+    )
+
+
+def certificate(row: tables.CertificateRow) -> routes.Certificate:
+    """A certificate; its key stays sealed."""
+    return routes.Certificate(row.id, tuple(row.names), row.chain_pem, row.key_sealed, row.is_default)
+
+
+def secret(row: tables.SecretRow) -> routes.Secret:
+    """A key shared by all gateways; it stays sealed."""
+    return routes.Secret(row.id, row.use, row.generation, row.value_sealed)

@@ -1,0 +1,1 @@
+"""Loops that keep promises: bring what is observed to what is wanted."""
