@@ -1,0 +1,68 @@
+"""JSON objects, one a line, over a stream: what both ends of the feed read and write.
+
+Every write has a deadline and every line a limit, so that a peer which does not read, or never ends
+its line, costs a bounded amount of memory and is given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any, Self
+
+from gateway.contract.feed import LINE_LIMIT
+
+
+class LineTooLongError(ValueError):
+    """A message longer than LINE_LIMIT; nothing of it was sent."""
+
+
+class Lines:
+    """One end of a feed connection. One task reads; any task may write."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, write_s: float) -> None:
+        """Use `Lines.over`."""
+        self._reader = reader
+        self._writer = writer
+        self._write_s = write_s
+
+    @classmethod
+    async def over(cls, sock: socket.socket, *, write_s: float) -> Self:
+        """Takes a connected socket, which is closed with the lines; `write_s` is the deadline of each write."""
+        reader, writer = await asyncio.open_connection(sock=sock, limit=LINE_LIMIT)
+        return cls(reader, writer, write_s)
+
+    async def read(self) -> dict[str, Any]:
+        """The next message. Raises ConnectionError when the stream ended or carries anything else."""
+        try:
+            line = await self._reader.readuntil(b"\n")
+            message = json.loads(line)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as fault:
+            raise ConnectionError(f"the feed ended: {fault}") from fault
+        if not isinstance(message, dict):
+            raise ConnectionError("a line of the feed is no object")
+        return message
+
+    async def write(self, message: Mapping[str, Any]) -> None:
+        """Sends a message and waits until the peer keeps up.
+
+        Raises LineTooLongError, or ConnectionError when the peer is gone or did not read for `write_s` seconds.
+        """
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        if len(line) > LINE_LIMIT:
+            raise LineTooLongError(f"a line of {len(line)} bytes is over the limit of {LINE_LIMIT}")
+        self._writer.write(line)
+        try:
+            async with asyncio.timeout(self._write_s):
+                await self._writer.drain()
+        except TimeoutError as fault:
+            raise ConnectionError(f"the peer did not read for {self._write_s} s") from fault
+
+    async def close(self) -> None:
+        """Ends the connection at once."""
+        self._writer.transport.abort()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
