@@ -75,7 +75,7 @@ class Database:
         self.hints = Hints()
         self._turn = asyncio.Lock()
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
-        self._writers = async_sessionmaker(engine.execution_options(**{_WRITES: True}), expire_on_commit=False)
+        self._writers = async_sessionmaker(_for_writers(engine), expire_on_commit=False)
 
     @property
     def is_sqlite(self) -> bool:
@@ -145,6 +145,14 @@ def make_engine(url: str) -> AsyncEngine:
         case other:
             raise ValueError(f"the database must be sqlite or postgresql, not {other}")
     return engine
+
+
+def _for_writers(engine: AsyncEngine) -> AsyncEngine:
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(**{_WRITES: True})
+    # Under REPEATABLE READ the snapshot would be taken by the statement that waits for the turn: the writer
+    # would not see what those before it in the queue wrote.
+    return engine.execution_options(**{_WRITES: True, "isolation_level": "READ COMMITTED"})
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:  # the driver's own connection type is private
