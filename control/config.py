@@ -131,7 +131,7 @@ def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Setti
     """
     source = _Source(environ, _read_file(file))
     source.refuse_unknown()
-    data_dir = source.take("data_dir", _path, Path("var").absolute())
+    data_dir = source.take("data_dir", _path, Path("var").resolve())
     host = source.take("host", _address, "127.0.0.1")
     ports = {name: source.take(name, _port, number) for name, number in zip(PORT_NAMES, _DEFAULT_PORTS, strict=True)}
     insecure = source.take("insecure_http", _switch, False)
@@ -320,7 +320,7 @@ def _text(text: str) -> str:
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser().absolute()
+    return Path(text).expanduser().resolve()
 
 
 def _address(text: str) -> str:

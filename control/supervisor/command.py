@@ -1,0 +1,130 @@
+"""The words of `starlight up`, `down` and `doctor`: read, done, told. Exit status 0 done, 1 refused, 2 misused."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from control.config import Settings, SettingsError, read_settings
+from control.supervisor import doctor
+from control.supervisor.data import LOG_FILE
+from control.supervisor.down import down, end_jobs
+from control.supervisor.locks import HeldError
+from control.supervisor.up import up
+from control.supervisor.words import banner, language_of
+
+_LOG_LIMIT_BYTES: Final = 16 * 1024 * 1024
+_TAIL_BYTES: Final = 4096
+
+
+def main(words: Sequence[str]) -> int:
+    """Does what the words say; returns the exit status."""
+    asked = _parser().parse_args(words)
+    try:
+        settings = read_settings(os.environ, asked.config)
+    except SettingsError as fault:
+        return _refuse(fault.faults, 2)
+    try:
+        match asked.verb:
+            case "up" if asked.detach:
+                return _detach(settings, asked.config)
+            case "up":
+                return _up(settings, asked.ready_fd)
+            case "down":
+                return _down(settings, also_jobs=asked.jobs)
+            case _:
+                return doctor.tell(settings, os.environ, as_json=asked.json)
+    except (HeldError, OSError, ValueError) as fault:
+        return _refuse(getattr(fault, "sentences", (str(fault),)), 1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="starlight")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    starting = verbs.add_parser("up", help="start everything; Ctrl-C or SIGTERM drains and stops, jobs live on")
+    starting.add_argument("--detach", action="store_true", help="return once everything serves; log in the data dir")
+    starting.add_argument("--ready-fd", type=int, default=None, help=argparse.SUPPRESS)
+    stopping = verbs.add_parser("down", help="stop what runs on the data directory; jobs live on")
+    stopping.add_argument("--jobs", action="store_true", help="end the jobs too")
+    looking = verbs.add_parser("doctor", help="what is missing and how to mend it")
+    looking.add_argument("--json", action="store_true", help="for programs")
+    for verb in (starting, stopping, looking):
+        verb.add_argument("--config", type=Path, default=Path("starlight.toml"), help="default: ./starlight.toml")
+    return parser
+
+
+def _up(settings: Settings, ready_fd: int | None) -> int:
+    _log_lines()
+
+    def tell_ready() -> None:
+        print(banner(settings, language_of(os.environ)), flush=True)
+        if ready_fd is not None:
+            os.write(ready_fd, b"ready\n")
+            os.close(ready_fd)
+
+    asyncio.run(up(settings, os.environ, tell_ready))
+    return 0
+
+
+def _detach(settings: Settings, config: Path) -> int:
+    """Starts `up` in a session of its own and waits for its word; on failure tells the end of its log."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    log_file = settings.data_dir / LOG_FILE
+    if log_file.exists() and log_file.stat().st_size > _LOG_LIMIT_BYTES:
+        log_file.replace(log_file.with_suffix(".log.1"))
+    reading, writing = os.pipe()
+    with log_file.open("ab") as log, os.fdopen(reading, "rb") as ready:
+        began = log.tell()
+        _start_detached(config, log, writing)
+        os.close(writing)
+        if ready.readline() == b"ready\n":
+            print(banner(settings, language_of(os.environ)))
+            return 0
+    with log_file.open("rb") as log:
+        log.seek(max(began, log_file.stat().st_size - _TAIL_BYTES))
+        sys.stderr.write(log.read().decode(errors="replace"))
+    return 1
+
+
+def _start_detached(config: Path, log: BinaryIO, ready_fd: int) -> None:
+    subprocess.Popen(
+        [sys.executable, "-m", "control.supervisor", "up", "--config", config, "--ready-fd", str(ready_fd)],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=[ready_fd],
+        start_new_session=True,
+    )
+
+
+def _down(settings: Settings, *, also_jobs: bool) -> int:
+    _log_lines()
+    ran = asyncio.run(down(settings))
+    print("stopped" if ran else f"nothing runs on {settings.data_dir}")
+    if also_jobs:
+        print(f"ended {asyncio.run(end_jobs(settings, os.environ))} jobs")
+    return 0
+
+
+def _log_lines() -> None:
+    lines = logging.StreamHandler()
+    form = logging.Formatter("%(asctime)sZ supervisor %(message)s", "%Y-%m-%dT%H:%M:%S")
+    form.converter = time.gmtime
+    lines.setFormatter(form)
+    log = logging.getLogger("starlight.supervisor")
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+
+
+def _refuse(sentences: Sequence[str], status: int) -> int:
+    for sentence in sentences:
+        print(f"starlight: {sentence}", file=sys.stderr)
+    return status
