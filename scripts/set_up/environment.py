@@ -1,0 +1,75 @@
+"""The virtual environment .venv: made from the chosen interpreter, filled from a lock file with hashes.
+
+Its stamp names the lock file, the project's own metadata and the interpreter; when they are what they were,
+nothing is done. A mark lies in it while it is being filled: one found there means an interrupted set-up,
+and the environment is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+LOCKS = {"start": "requirements.lock", "test": "requirements-dev.lock"}
+UNDER_WAY = ".starlight-under-way"
+
+
+def ensure(root: Path, purpose: str) -> None:
+    """Makes .venv hold what `purpose` needs. Raises CalledProcessError when pip fails."""
+    venv = root / ".venv"
+    stamp = venv / f".starlight-{purpose}"
+    wanted = fingerprint(root, purpose)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    if (venv / UNDER_WAY).exists() or not works(venv):
+        shutil.rmtree(venv, ignore_errors=True)
+    if not venv.exists():
+        print(f"set-up: making .venv with {sys.executable}")
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    (venv / UNDER_WAY).touch()
+    print(f"set-up: installing {LOCKS[purpose]}")
+    install(venv, "--require-hashes", "-r", str(root / LOCKS[purpose]))
+    install(venv, "--no-deps", "--no-build-isolation", "-e", str(root))
+    write_whole(stamp, wanted)
+    (venv / UNDER_WAY).unlink()
+
+
+def fingerprint(root: Path, purpose: str) -> str:
+    """Changes when the environment has to be filled again."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    parts = [
+        (root / LOCKS[purpose]).read_text(),
+        json.dumps([project["build-system"], project["project"]], sort_keys=True),
+        str(root),  # the editable install points here
+        str(Path(sys.executable).resolve()),
+        sys.version,
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def works(venv: Path) -> bool:
+    """Whether the environment's interpreter runs, is the chosen one's version, and has pip."""
+    ask = "import pip, sys; print(sys.version)"
+    try:
+        told = subprocess.run([venv / "bin" / "python", "-c", ask], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return told.strip() == sys.version
+
+
+def install(venv: Path, *words: str) -> None:
+    """pip install, quiet but for errors."""
+    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    subprocess.run([*pip, *words], check=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Puts `text` at `path`, whole or not at all."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(text)
+    draft.replace(path)
