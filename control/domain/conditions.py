@@ -74,9 +74,10 @@ CONTAINER_WORDS: Final[dict[State, str]] = {
 
 
 def derive(
-    state: State, *, container: str, scheduled: bool, initialized: bool, previous: tuple[Condition, ...], now: float
+    state: State, *, container: str, scheduled: bool, previous: tuple[Condition, ...], now: float
 ) -> tuple[Condition, ...]:
     """The conditions of a job in `state`; those that did not change keep their `since`."""
+    initialized = scheduled and state is not State.CREATE_FAILED
     ready = state is State.RUNNING
     holds: Mapping[ConditionType, ConditionCode] = {
         ConditionType.INITIALIZED: ConditionCode.MET if initialized else ConditionCode.NOT_INITIALIZED,

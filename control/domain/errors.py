@@ -82,6 +82,7 @@ class FieldCode(StrEnum):
     NOT_ALLOWED = "not_allowed"
     ENV_NAME = "env_name"
     PUBLIC_KEY = "public_key"
+    WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
     DOMAIN = "domain"
     IN_THE_PAST = "in_the_past"
     TERMINAL_OPEN = "terminal_open"
@@ -488,6 +489,7 @@ _FIELDS: Final[dict[FieldCode, Sentence]] = {
         "A variable's name holds letters, digits and _, and does not start with a digit; a value holds no NUL.",
     ),
     FieldCode.PUBLIC_KEY: Sentence("不是有效的 SSH 公钥。", "This is not a valid SSH public key."),
+    FieldCode.WRONG_PASSWORD: Sentence("密码不正确。", "This is not your password."),
     FieldCode.DOMAIN: Sentence("不是有效的域名。", "This is not a valid domain name."),
     FieldCode.IN_THE_PAST: Sentence("必须是将来的时间。", "This must be a time to come."),
     FieldCode.TERMINAL_OPEN: Sentence(

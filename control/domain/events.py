@@ -28,7 +28,9 @@ class EventCode(StrEnum):
     FINISHED = "Finished"
     FAILED = "Failed"
     CREATE_FAILED = "CreateFailed"
-    LAUNCH_RETRIED = "LaunchRetried"
+    LAUNCH_REFUSED = "LaunchRefused"
+    APP_INSTALLING = "Installing"
+    APP_FAILED = "InstallFailed"
     KILLED = "Killed"
     OOM_KILLED = "OOMKilled"
     TIME_LIMIT = "TimeLimitExceeded"
@@ -79,7 +81,11 @@ SENTENCES: Final[dict[EventCode, Sentence]] = {
     EventCode.FINISHED: Sentence("作业成功结束，退出码 0", "Finished with exit code 0"),
     EventCode.FAILED: Sentence("作业失败退出，退出码 {exit_code}", "Failed with exit code {exit_code}"),
     EventCode.CREATE_FAILED: Sentence("创建失败：{detail}", "Could not be created: {detail}"),
-    EventCode.LAUNCH_RETRIED: Sentence("启动未成功，稍后重试", "The launch did not succeed; it is tried again"),
+    EventCode.LAUNCH_REFUSED: Sentence(
+        "集群拒绝启动此作业（{code}）", "The cluster refused to start this job ({code})"
+    ),
+    EventCode.APP_INSTALLING: Sentence("正在安装应用 {app}", "Installing the app {app}"),
+    EventCode.APP_FAILED: Sentence("应用 {app} 安装失败", "The app {app} could not be installed"),
     EventCode.KILLED: Sentence("作业被信号 {signal} 终止", "Ended by signal {signal}"),
     EventCode.OOM_KILLED: Sentence("作业超出内存限制，已被终止", "Ended for using more memory than its limit"),
     EventCode.TIME_LIMIT: Sentence(

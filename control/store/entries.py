@@ -12,9 +12,9 @@ from control.domain.entries import AUTO_PORTS, Doors, EntrySpec, Taken, clash
 from control.domain.errors import Code, ProblemError, problem
 from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.states import ENDED, LIVE
-from control.store import feed, jobs, records
+from control.store import feed, jobs, records, shares
 from control.store.engine import first
-from control.store.tables import Entry, Grant, Job, Share, Token
+from control.store.tables import Entry, Job, Token
 from gateway.contract.routes import Level, PortKind, Service
 
 
@@ -67,15 +67,10 @@ async def set_level(session: AsyncSession, entry: Entry, level: Level, now: floa
 async def remove_entry(session: AsyncSession, entry: Entry, now: float) -> int:
     """Takes an entry away with its share, grants and tokens; returns the revision at which gateways know."""
     job = await session.get_one(Job, entry.job_id)
-    for grant in (await session.scalars(select(Grant).where(Grant.entry_id == entry.id))).all():
-        await session.delete(grant)
-        await feed.drop(session, "grant", grant.id, now)
+    await shares.cancel(session, entry, now)
     for token in (await session.scalars(select(Token).where(Token.entry_id == entry.id))).all():
         await session.delete(token)
         await feed.drop(session, "token", token.id, now)
-    for share in (await session.scalars(select(Share).where(Share.entry_id == entry.id))).all():
-        await session.delete(share)
-    await session.flush()
     await session.delete(entry)
     await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_REMOVED, {"entry": entry.name}), now)
     return await feed.drop(session, "entry", entry.id, now)

@@ -65,7 +65,7 @@ async def add_job(session: AsyncSession, owner: User, spec: JobSpec, now: float)
 
 
 async def transition(session: AsyncSession, job: Job, state: State, event: NewEvent, now: float) -> None:
-    """Moves `job` to `state` because of `event`, which becomes the state's reason.
+    """Moves `job` to `state` because of `event`, which becomes the state's reason. `now` is when that happened.
 
     An ended job never changes its state again: such a call is a fault of the caller (ValueError).
     """
@@ -87,8 +87,10 @@ async def transition(session: AsyncSession, job: Job, state: State, event: NewEv
     await publish(session, job, now)
 
 
-async def want(session: AsyncSession, job: Job, wanted: Wanted, by: str, now: float) -> None:
+async def want(session: AsyncSession, job: Job, wanted: Wanted, by: str, now: float) -> int:
     """Writes down what is wanted of a live job; `work/jobs.py` brings it about.
+
+    Returns the revision of the gateways' record of the job: closing cuts its visits from then on.
 
     Raises ProblemError `job_ended`, or `job_state` for suspending what does not run.
     """
@@ -101,6 +103,7 @@ async def want(session: AsyncSession, job: Job, wanted: Wanted, by: str, now: fl
         await add_event(session, job, NewEvent(EventCode.CLOSING, {"user": by}), now)
     job.wanted = wanted
     await touch(session, job)
+    return await publish(session, job, now)
 
 
 async def close_ended(session: AsyncSession, job: Job, by: str, now: float) -> None:
@@ -175,7 +178,6 @@ def _set_conditions(job: Job, now: float) -> None:
             job.state,
             container=job.id,
             scheduled=job.scheduled_at is not None,
-            initialized=job.started_at is not None,
             previous=conditions.from_plain(job.conditions),
             now=now,
         )

@@ -28,7 +28,11 @@ class Held:
 
 
 async def take(session: AsyncSession, name: str, holder: str, *, now: float, term_s: float) -> Held | None:
-    """The lease `name` for `term_s` seconds; None while someone else holds it. Taking one's own again renews it."""
+    """The lease `name` for `term_s` seconds; None while someone else holds it.
+
+    A holder that takes its own again (a process started anew under the same name) gets it at once and
+    shuts its predecessor out.
+    """
     row = await session.get(Lease, name)
     if row is None:
         row = Lease(name=name, holder=holder, token=0, expires_at=0.0)
@@ -38,6 +42,15 @@ async def take(session: AsyncSession, name: str, holder: str, *, now: float, ter
     row.holder, row.token, row.expires_at = holder, row.token + 1, now + term_s
     await session.flush()
     return Held(name, holder, row.token)
+
+
+async def renew(session: AsyncSession, held: Held, *, now: float, term_s: float) -> None:
+    """Holds the lease for another `term_s` seconds under the same token. Raises LeaseLostError when it is gone."""
+    row = await session.get(Lease, held.name)
+    if row is None or row.token != held.token:
+        raise LeaseLostError(held.name)
+    row.expires_at = now + term_s
+    await session.flush()
 
 
 async def guard(session: AsyncSession, held: Held, *, now: float) -> None:

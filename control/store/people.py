@@ -5,8 +5,9 @@ Every change also writes what gateways hold of it, so that withdrawing a right c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,6 +18,9 @@ from control.store import feed, records
 from control.store.engine import first, tell
 from control.store.tables import Grant, Identity, Session, SshKey, Token, User
 from gateway.contract.people import Scope
+
+USER_TOPIC: Final = "user"
+"""Hints carry the id of a person whose account or sign-ins changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,17 @@ async def user_by_name(session: AsyncSession, name: str) -> User | None:
     return await first(session, select(User).where(User.name == name, User.removed_at.is_(None)))
 
 
-async def users_page(session: AsyncSession, *, offset: int, limit: int) -> tuple[Sequence[User], int]:
-    """People by name, and how many there are in all."""
-    present = User.removed_at.is_(None)
+async def names_of(session: AsyncSession, ids: Collection[int]) -> dict[int, str]:
+    """The names of these people, removed ones included: their jobs still show an owner."""
+    rows = await session.execute(select(User.id, User.name).where(User.id.in_(ids)))
+    return {row.id: row.name for row in rows}
+
+
+async def users_page(
+    session: AsyncSession, *, offset: int, limit: int, name_part: str = ""
+) -> tuple[Sequence[User], int]:
+    """People by name, those whose name holds `name_part`, and how many there are in all."""
+    present = User.removed_at.is_(None) & User.name.contains(name_part, autoescape=True)
     rows = await session.scalars(select(User).where(present).order_by(User.name).offset(offset).limit(limit))
     return rows.all(), await session.scalar(select(func.count()).select_from(User).where(present)) or 0
 
@@ -107,7 +119,7 @@ async def remove_user(session: AsyncSession, user: User, now: float) -> int:
         await session.delete(grant)
         await feed.drop(session, "grant", grant.id, now)
     user.removed_at, user.disabled = now, True
-    tell(session, "user", str(user.id))
+    tell(session, USER_TOPIC, str(user.id))
     return await feed.drop(session, "user", user.id, now)
 
 
@@ -145,6 +157,11 @@ async def add_session(session: AsyncSession, user: User, new: NewSession, now: f
     return row
 
 
+async def session(session: AsyncSession, session_id: str, now: float) -> Session | None:
+    """The live sign-in with this id."""
+    return await first(session, select(Session).where(Session.id == session_id, Session.expires_at > now))
+
+
 async def session_by_token_hash(session: AsyncSession, token_hash: str, now: float) -> Session | None:
     """The live sign-in with this bearer token."""
     return await first(session, select(Session).where(Session.token_hash == token_hash, Session.expires_at > now))
@@ -157,7 +174,9 @@ async def session_by_cookie_hash(session: AsyncSession, cookie_hash: str, now: f
 
 async def end_session(session: AsyncSession, session_id: str, now: float) -> int:
     """Signs out and returns the revision at which gateways know."""
-    await session.execute(delete(Session).where(Session.id == session_id))
+    ended = await session.execute(delete(Session).where(Session.id == session_id).returning(Session.user_id))
+    for user_id in ended.scalars():
+        tell(session, USER_TOPIC, str(user_id))
     return await feed.drop(session, "session", session_id, now)
 
 
@@ -238,7 +257,7 @@ async def drop_key(session: AsyncSession, key: SshKey, now: float) -> int:
 
 async def _publish(session: AsyncSession, user: User, now: float) -> int:
     await session.flush()
-    tell(session, "user", str(user.id))
+    tell(session, USER_TOPIC, str(user.id))
     return await feed.put(session, records.user(user), now)
 
 

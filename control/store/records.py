@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from control.domain.instants import rfc3339
-from control.domain.jobs.states import phase
+from control.domain.jobs.states import Wanted, phase
 from control.store import tables
 from gateway.contract import people, routes
+from gateway.contract.routes import JobPhase
 
 
 def user(row: tables.User) -> people.User:
@@ -34,14 +35,17 @@ def grant(row: tables.Grant) -> people.Grant:
 
 
 def job(row: tables.Job, owner_name: str) -> routes.Job:
-    """A job for the ssh menu and the refusal pages."""
+    """A job for the ssh menu and the refusal pages.
+
+    One that is being closed is over for gateways: its visits are cut first, its processes end after.
+    """
     return routes.Job(
         id=row.id,
         name=row.name,
         owner_id=row.owner_id,
         owner_name=owner_name,
         cluster=row.cluster,
-        phase=phase(row.state),
+        phase=JobPhase.ENDED if row.wanted is Wanted.CLOSED else phase(row.state),
         state=row.state.value,
         node=row.node,
         since=rfc3339(row.started_at) or "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,8 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from control.domain.errors import Code, problem
 from control.domain.events import EventCode, NewEvent
 from control.store import feed, jobs, records
-from control.store.engine import first
+from control.store.engine import first, tell
 from control.store.tables import Entry, Grant, HopCode, Job, Share, User
+
+GRANT_TOPIC: Final = "grant"
+"""Hints carry the id of the person who may pass, or may no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,15 @@ async def set_share(session: AsyncSession, entry: Entry, new: NewShare, now: flo
 
 async def cancel_share(session: AsyncSession, entry: Entry, now: float) -> int:
     """Cancels sharing with all grants; returns the revision at which gateways know (0: nobody had redeemed)."""
+    revision = await cancel(session, entry, now)
+    await _tell_job(session, entry, EventCode.ENTRY_UNSHARED, now)
+    return revision
+
+
+async def cancel(session: AsyncSession, entry: Entry, now: float) -> int:
+    """`cancel_share` for an entry that goes as a whole: without an event of its own."""
     await session.execute(delete(Share).where(Share.entry_id == entry.id))
     revisions = [await drop_grant(session, grant, now) for grant, _ in await grants(session, entry.id)]
-    await _tell_job(session, entry, EventCode.ENTRY_UNSHARED, now)
     return max(revisions, default=0)
 
 
@@ -82,7 +92,7 @@ async def redeem(session: AsyncSession, share: Share, user: User, now: float) ->
     grant.expires_at = share.expires_at
     await session.flush()
     await feed.put(session, records.grant(grant), now)
-    await _touch_job(session, share.entry_id)
+    await _touch_job(session, grant)
     return grant
 
 
@@ -115,7 +125,7 @@ async def grant_for(session: AsyncSession, entry_id: int, user_id: int, now: flo
 async def drop_grant(session: AsyncSession, grant: Grant, now: float) -> int:
     """Withdraws one grant; returns the revision at which gateways know."""
     await session.delete(grant)
-    await _touch_job(session, grant.entry_id)
+    await _touch_job(session, grant)
     return await feed.drop(session, "grant", grant.id, now)
 
 
@@ -167,7 +177,7 @@ async def _tell_job(session: AsyncSession, entry: Entry, code: EventCode, now: f
     await jobs.add_event(session, job, NewEvent(code, {"entry": entry.name}), now)
 
 
-async def _touch_job(session: AsyncSession, entry_id: int) -> None:
-    entry = await session.get(Entry, entry_id)
-    if entry is not None:
-        await jobs.touch(session, await session.get_one(Job, entry.job_id))
+async def _touch_job(session: AsyncSession, grant: Grant) -> None:
+    tell(session, GRANT_TOPIC, str(grant.user_id))
+    entry = await session.get_one(Entry, grant.entry_id)
+    await jobs.touch(session, await session.get_one(Job, entry.job_id))

@@ -170,8 +170,6 @@ class Job(Table):
     attempts: Mapped[int] = mapped_column(default=0)
     engine_events: Mapped[int] = mapped_column(default=0)
     """How many of the engine's own events are stored already."""
-    silent_since: Mapped[float | None]
-    """Since when the engine has not answered for this job."""
     node: Mapped[str] = mapped_column(default="")
     exit_code: Mapped[int | None]
     submitted_at: Mapped[float]

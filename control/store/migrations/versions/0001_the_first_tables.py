@@ -145,7 +145,6 @@ def upgrade() -> None:
         sa.Column("handle", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("engine_events", sa.Integer(), nullable=False),
-        sa.Column("silent_since", sa.Double(), nullable=True),
         sa.Column("node", sa.Text(), nullable=False),
         sa.Column("exit_code", sa.Integer(), nullable=True),
         sa.Column("submitted_at", sa.Double(), nullable=False),
