@@ -9,7 +9,7 @@ owner's visit must not end when a share is cancelled.
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
-from typing import Final, assert_never
+from typing import Final
 
 from gateway.contract.people import User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, Target
@@ -20,6 +20,12 @@ from gateway.core.tickets import Visitor
 
 _PROOF: Final = object()
 """Known to this module alone: whoever holds it may make an Admission."""
+_UNFIT: Final = {
+    JobPhase.STARTING: Code.JOB_STARTING,
+    JobPhase.SUSPENDED: Code.JOB_SUSPENDED,
+    JobPhase.UNREACHABLE: Code.UNREACHABLE,
+    JobPhase.ENDED: Code.JOB_ENDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +113,4 @@ def _unfit(job: Job | None) -> Code | None:
     """Why a job cannot be dialled; None when it can."""
     if job is None:
         return Code.JOB_ENDED
-    match job.phase:
-        case JobPhase.RUNNING:
-            return None
-        case JobPhase.STARTING:
-            return Code.JOB_STARTING
-        case JobPhase.SUSPENDED:
-            return Code.JOB_SUSPENDED
-        case JobPhase.UNREACHABLE:
-            return Code.UNREACHABLE
-        case JobPhase.ENDED:
-            return Code.JOB_ENDED
-        case _:
-            assert_never(job.phase)
+    return None if job.phase is JobPhase.RUNNING else _UNFIT[job.phase]

@@ -69,9 +69,9 @@ class Table:
         """The grounds of sessions, tokens and grants whose time ran out since the last call."""
         over: set[str] = set()
         while self._expiries and self._expiries[0][0] <= now:
-            _, kind, key = heapq.heappop(self._expiries)
-            record = self._index.get(RECORD_KINDS[kind], key)
-            if record is not None and expired(record, now):  # else it was prolonged or taken away meanwhile
+            due = heapq.heappop(self._expiries)
+            record = self._index.get(RECORD_KINDS[due[1]], due[2])
+            if record is not None and due in _expiry(record):  # else its end was moved or it was taken away
                 over.update(ground for ground, _ in claims(record))
         return frozenset(over)
 

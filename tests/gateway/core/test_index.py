@@ -1,0 +1,104 @@
+"""A set of records with reverse indexes whose answers do not depend on the order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pytest
+
+from gateway.contract.codec import Record
+from gateway.contract.people import User
+from gateway.contract.routes import Certificate, Entry, PortKind, Protocol
+from gateway.core.index import Index, fixed_ssh
+from tests.gateway import world
+
+
+def test_put_replaces_and_returns_what_was_there() -> None:
+    """A record of the same kind and key takes the other's place, names included."""
+    index = Index()
+    assert index.put(world.user(1, "old")) is None
+    assert index.put(world.user(1, "new")) == world.user(1, "old")
+    assert index.first(User, "name", "old") is None
+    assert index.first(User, "name", "new") == world.user(1, "new")
+
+
+def test_drop_forgets_the_names_too() -> None:
+    """What was taken away is found no longer; taking it away again does no harm."""
+    index = Index()
+    index.put(world.user(1, "alice"))
+    assert index.drop("user", "1") == world.user(1, "alice")
+    assert index.drop("user", "1") is None
+    assert index.first(User, "name", "alice") is None
+    assert list(index.all()) == []
+
+
+def test_drop_of_an_unknown_kind_is_a_fault() -> None:
+    """The kinds are a closed list."""
+    with pytest.raises(KeyError):
+        Index().drop("planet", "1")
+
+
+def test_of_two_bearers_the_lowest_id_is_found() -> None:
+    """Two entries on one host and port: the answer is the same in whatever order they came."""
+    first, second = world.entry(2, host="a.example"), world.entry(11, host="A.example")
+    for order in ((first, second), (second, first)):
+        index = Index()
+        for record in order:
+            index.put(record)
+        assert index.first(Entry, "host", ("a.example", 8888)) == first
+        assert index.many(Entry, "host", ("a.example", 8888)) == [first, second]
+        index.drop("entry", "2")
+        assert index.first(Entry, "host", ("a.example", 8888)) == second
+
+
+@pytest.mark.parametrize(
+    ("record", "word", "name"),
+    [
+        (world.user(), "name", "alice"),
+        (world.key(), "fingerprint", "SHA256:aaa"),
+        (world.session(), "hash", "hash-s1"),
+        (world.token(), "hash", "token-12"),
+        (world.grant(), "user", 2),
+        (world.grant(), "pair", (17, 2)),
+        (world.job(), "name", "jupyter"),
+        (world.job(), "owner", 1),
+        (world.entry(), "label", f"{17:032x}"),
+    ],
+)
+def test_each_record_is_found_by_its_names(record: Record, word: str, name: Hashable) -> None:
+    """People, credentials, jobs and entries are found by what protocols know of them."""
+    index = Index()
+    index.put(record)
+    assert index.first(type(record), word, name) == record
+
+
+def test_only_web_entries_have_a_host() -> None:
+    """An ssh or tcp entry is not found by host name."""
+    index = Index()
+    index.put(world.entry(1, protocol=Protocol.SSH, host="a.example", port=8022))
+    assert index.first(Entry, "host", ("a.example", 8022)) is None
+    assert index.names(Entry, "ssh") == ["jupyter-17"]
+
+
+def test_random_ports_have_a_name() -> None:
+    """An entry with a port of its own is found by it."""
+    index = Index()
+    index.put(world.entry(1, protocol=Protocol.TCP, port_kind=PortKind.RANDOM, port=40000))
+    assert index.names(Entry, "port") == [40000]
+
+
+def test_whole_gives_all_of_a_shape_by_id() -> None:
+    """Certificates and secrets have no names; they are listed."""
+    index = Index()
+    b, a = Certificate("b", (), "chain", "key"), Certificate("a", (), "chain", "key")
+    index.put(b)
+    index.put(a)
+    assert index.whole(Certificate) == [a, b]
+    assert index.get(Certificate, "a") == a
+
+
+def test_fixed_ssh_is_ssh_on_the_common_port() -> None:
+    """Only a fixed ssh entry opens its job on the common port."""
+    assert fixed_ssh(world.entry(protocol=Protocol.SSH))
+    assert not fixed_ssh(world.entry(protocol=Protocol.SSH, port_kind=PortKind.RANDOM))
+    assert not fixed_ssh(world.entry(protocol=Protocol.TCP))
