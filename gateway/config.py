@@ -46,6 +46,7 @@ class GatewayConfig:
     http_port: int = 8888
     https_port: int = 8443
     ssh_port: int = 8022
+    tcp_port: int = 8999
     base_domain: str = "proxy.localhost"
     console_url: str = "http://127.0.0.1:8080"
     console_name: str = "console.localhost"
@@ -55,7 +56,7 @@ class GatewayConfig:
     lifeline_fd: int | None = None
     dial_s: float = 10.0
     ask_s: float = 10.0
-    drain_s: float = 10.0
+    drain_s: float = 7.0
     orphan_drain_s: float = 5.0
     visits_limit: int = 8192
 
@@ -79,6 +80,7 @@ def read_config(argv: Sequence[str], environ: Mapping[str, str]) -> GatewayConfi
         http_port=source.take("HTTP_PORT", int, 8888),
         https_port=source.take("HTTPS_PORT", int, 8443),
         ssh_port=source.take("SSH_PORT", int, 8022),
+        tcp_port=source.take("TCP_PORT", int, 8999),
         base_domain=source.take("BASE_DOMAIN", str, "proxy.localhost"),
         console_url=source.take("CONSOLE_URL", str, "http://127.0.0.1:8080"),
         console_name=source.take("CONSOLE_NAME", str, "console.localhost"),

@@ -81,6 +81,8 @@ class Feed:
                     await self._talk(lines)
             except* (OSError, TimeoutError, ValueError) as ends:
                 log.warning("the feed ended: %s; serving on with revision %d", _first(ends), self._table.revision)
+            except* Exception:  # whatever control said, the gateway serves on and asks again
+                log.exception("the feed failed; serving on with revision %d", self._table.revision)
             pause_s = _BACKOFF_S if self._online.is_set() else min(pause_s * 2, _BACKOFF_LIMIT_S)
             self._hang_up()
             await asyncio.sleep(pause_s)

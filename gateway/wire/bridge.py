@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +24,6 @@ from gateway.core.refusals import Code, Refusal
 log = logging.getLogger(__name__)
 
 _RETRY_S: Final = 0.05
-_CALL_LIFETIME_S: Final = 60.0
 _CODES: Final[dict[Fault, Code]] = {
     Fault.NOT_FOUND: Code.JOB_ENDED,
     Fault.NOT_RUNNING: Code.JOB_ENDED,
@@ -58,9 +57,10 @@ class DialFault(Exception):
 class Bridge:
     """All bridges of the installation, by engine; holds no connection between calls."""
 
-    def __init__(self, run_dir: Path) -> None:
-        """`run_dir` is where the sockets `bridge-ENGINE.sock` lie."""
+    def __init__(self, run_dir: Path, now: Callable[[], float]) -> None:
+        """`run_dir` is where the sockets `bridge-ENGINE.sock` lie; calls expire by the clock `now`."""
         self._run_dir = run_dir
+        self._now = now
 
     async def connect(self, admission: Admission, *, port: int | None = None, deadline_s: float) -> socket.socket:
         """A connected, non-blocking socket to a port of the job, made inside it; by default the target's.
@@ -108,7 +108,7 @@ class Bridge:
         deadline = loop.time() + deadline_s
         path = str(self._run_dir / f"bridge-{admission.target.engine}.sock")
         try:
-            message = encode_call(_as_call(verb, admission, args))
+            message = encode_call(_as_call(verb, admission, args, self._now() + deadline_s))
         except ValueError as fault:
             raise DialFault(_refusal(Code.TOO_LARGE, admission), str(fault)) from fault
         while True:
@@ -128,8 +128,9 @@ class Bridge:
                 raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
 
 
-def _as_call(verb: Verb, admission: Admission, args: dict[str, Any]) -> Call:
-    return Call(verb, admission.target.subject, args, admission.visitor.name or None, admission.grounds)
+def _as_call(verb: Verb, admission: Admission, args: dict[str, Any], expires_at: float) -> Call:
+    visitor = admission.visitor.name or None
+    return Call(verb, admission.target.subject, args, visitor, admission.grounds, expires_at)
 
 
 def _refusal(code: Code, admission: Admission) -> Refusal:

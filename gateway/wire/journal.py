@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from gateway.contract.routes import Entry
 from gateway.core.decide import Admission
+from gateway.core.refusals import Refusal
 
 log = logging.getLogger("gateway.visit")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Ended:
     """What is kept of a visit that ended. `inward` bytes went to the job, `outward` came from it."""
 
     visit_id: str
@@ -24,20 +26,31 @@ class Record:
     reason: str
 
 
-def write(record: Record) -> None:
-    """Writes the line: names and numbers as key=value, in one fixed order."""
-    admission = record.admission
+def ended(visit: Ended) -> None:
+    """Writes the line of a visit: names and numbers as key=value, always in this order."""
     log.info(
         "visit=%s entry=%d job=%s user=%s via=%s protocol=%s from=%s seconds=%.3f in=%d out=%d end=%s",
-        record.visit_id,
-        admission.entry.id,
-        admission.entry.job_id,
-        admission.visitor.user_id or "-",
-        admission.visitor.via,
-        record.protocol,
-        record.address,
-        record.seconds,
-        record.inward,
-        record.outward,
-        record.reason,
+        visit.visit_id,
+        visit.admission.entry.id,
+        visit.admission.entry.job_id,
+        visit.admission.visitor.user_id or "-",
+        visit.admission.visitor.via,
+        visit.protocol,
+        visit.address,
+        visit.seconds,
+        visit.inward,
+        visit.outward,
+        visit.reason,
+    )
+
+
+def refused(entry: Entry | None, refusal: Refusal, *, protocol: str, address: str) -> None:
+    """Writes the line of somebody who was not let in; `entry` None when they asked for none that exists."""
+    log.info(
+        "refused=%s entry=%s job=%s protocol=%s from=%s",
+        refusal.code,
+        entry.id if entry else "-",
+        entry.job_id if entry else "-",
+        protocol,
+        address,
     )

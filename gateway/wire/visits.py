@@ -20,7 +20,7 @@ from gateway.wire import journal
 
 log = logging.getLogger(__name__)
 
-Cut = Callable[[Refusal], None]
+Cut = Callable[[Refusal], object]
 """Ends a visit now: closes its sockets, or has them closed in this turn of the loop. Must not wait."""
 
 ENDED: Final = "ended"
@@ -91,8 +91,7 @@ class Visits:
             raise
         finally:
             self._leave(visit)
-            seconds = asyncio.get_running_loop().time() - started
-            _write(visit, seconds)
+            journal.ended(_ended(visit, asyncio.get_running_loop().time() - started))
 
     def withdraw(self, grounds: Iterable[str]) -> int:
         """Cuts every visit that rests on one of these grounds; returns how many."""
@@ -130,16 +129,14 @@ class Visits:
             self._none_left.set()
 
 
-def _write(visit: Visit, seconds: float) -> None:
-    journal.write(
-        journal.Record(
-            visit_id=visit.id,
-            admission=visit.admission,
-            protocol=visit.protocol,
-            address=visit.address,
-            seconds=seconds,
-            inward=visit.inward,
-            outward=visit.outward,
-            reason=visit.reason,
-        )
+def _ended(visit: Visit, seconds: float) -> journal.Ended:
+    return journal.Ended(
+        visit_id=visit.id,
+        admission=visit.admission,
+        protocol=visit.protocol,
+        address=visit.address,
+        seconds=seconds,
+        inward=visit.inward,
+        outward=visit.outward,
+        reason=visit.reason,
     )
