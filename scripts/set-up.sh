@@ -25,7 +25,7 @@ candidates() {
 
 for python in $(candidates); do
     if fits "$python"; then
-        exec "$python" -I scripts/set_up "$@"
+        exec "$python" -I -u scripts/set_up "$@"
     fi
 done
 

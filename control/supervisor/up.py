@@ -33,6 +33,8 @@ _FRONT_DRAIN_S: Final = 8.0
 """Gateways drain first; control answers them meanwhile, and needs little time itself."""
 _OLD_WORKERS_S: Final = 12.0
 _SLOW_START_S: Final = 30.0
+_SAME_SIGNAL_S: Final = 1.0
+"""A signal to the whole group arrives twice, once more through make: that is no second wish."""
 _BEHIND: Final = ("control", "bridge-local")
 _PASSED_ON: Final = ("PATH", "LANG")
 _log = logging.getLogger("starlight.supervisor")
@@ -168,17 +170,21 @@ async def _tell_when_ready(workers: Sequence[Worker], tell_ready: Callable[[], N
 
 def _stop_signals(workers: Sequence[Worker]) -> asyncio.Event:
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    first = 0.0
 
     def on_signal(number: signal.Signals) -> None:
+        nonlocal first
         if not stop.is_set():
             _log.info("%s: draining, at most %d s; jobs live on", number.name, _DRAIN_S)
+            first = loop.time()
             stop.set()
-            return
-        for worker in workers:
-            worker.kill()
+        elif loop.time() - first > _SAME_SIGNAL_S:
+            for worker in workers:
+                worker.kill()
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
+        loop.add_signal_handler(number, on_signal, number)
     return stop
 
 
