@@ -1,0 +1,384 @@
+"""HTTP/1.1 heads and body framing, strict (RFC 9112): what two parsers could read in two ways is refused.
+
+Pure. A head keeps every field line and the request-target as the bytes that came, so that forwarding
+changes nothing by accident; a body is *followed*, not decoded: its bytes are relayed as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+HEAD_LIMIT: Final = 64 * 1024
+"""Bytes of a request or response head, the blank line included."""
+CHUNK_LINE_LIMIT: Final = 1024
+"""Bytes of one chunk-size line with its extensions."""
+TRAILER_LIMIT: Final = 16 * 1024
+"""Bytes of a trailer section."""
+
+CONTINUE: Final = 100
+SWITCHING: Final = 101
+HTTP_1_0: Final = 10
+HTTP_1_1: Final = 11
+
+_TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_NAME: Final = re.compile(_TOKEN)
+_PROTOCOL: Final = re.compile(_TOKEN + rb"(?:/" + _TOKEN + rb")?")
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n")
+_BARE_LF: Final = re.compile(rb"(?<!\r)\n")
+_REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e\x80-\xff]+) HTTP/(\d)\.(\d)")
+_STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
+_ABSOLUTE: Final = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?", re.DOTALL)
+_HOST: Final = re.compile(rb"([0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?")
+_LENGTH: Final = re.compile(rb"\d{1,18}")
+_CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
+
+_ONCE: Final = frozenset({b"host", b"content-length", b"transfer-encoding"})
+"""Fields whose repetition would let two readers disagree."""
+_TRAILERS_REFUSED: Final = _ONCE | {b"authorization", b"connection", b"cookie", b"expect", b"forwarded", b"upgrade"}
+_BODYLESS: Final = frozenset({204, 304})
+
+
+class Malformed(ValueError):
+    """A message that is not forwarded; `status` answers the person's side, the text is for the log."""
+
+    def __init__(self, reason: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Field(NamedTuple):
+    """One field line: its name in lower case, its value without outer blanks, and the line as it came."""
+
+    name: bytes
+    value: bytes
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request's head. `target` is in origin-form or `*`, byte for byte; `host` the Host field as sent."""
+
+    method: bytes
+    target: bytes
+    version: int
+    host: bytes
+    fields: tuple[Field, ...]
+    values: Mapping[bytes, bytes]
+
+    def value(self, name: bytes) -> bytes | None:
+        """The field's value, or None; several lines are joined by commas (RFC 9110, 5.2)."""
+        return self.values.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """A response's head; `reason` is what followed the status code."""
+
+    status: int
+    reason: bytes
+    version: int
+    fields: tuple[Field, ...]
+    values: Mapping[bytes, bytes]
+
+    def value(self, name: bytes) -> bytes | None:
+        """The field's value, or None; several lines are joined by commas (RFC 9110, 5.2)."""
+        return self.values.get(name)
+
+
+def head_end(buffer: bytes | bytearray, start: int = 0) -> int:
+    """Where the head in `buffer` ends (past the blank line), or -1 while it is incomplete.
+
+    Bytes before `start` were searched by an earlier call. Raises Malformed for a line that ends in a
+    bare LF (a lenient reader would see another head) and for a head over HEAD_LIMIT.
+    """
+    end = buffer.find(b"\r\n\r\n", max(0, start - 3))
+    if _BARE_LF.search(buffer, start, end if end >= 0 else len(buffer)):
+        raise Malformed("a line of the head ends in a bare LF")
+    if end > HEAD_LIMIT - 4 or (end < 0 and len(buffer) > HEAD_LIMIT):
+        raise Malformed("the head is too large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+    return end + 4 if end >= 0 else -1
+
+
+def empty_lines(buffer: bytes | bytearray) -> int:
+    """How many bytes of empty lines stand before the head; they are passed over (RFC 9112, 2.2)."""
+    at = 0
+    while buffer[at : at + 2] == b"\r\n":
+        at += 2
+    return at
+
+
+def parse_request(head: bytes) -> RequestHead:
+    """The request whose head, up to and with the blank line, is `head`. Raises Malformed."""
+    line, fields, values = _parse_head(head)
+    match = _REQUEST_LINE.fullmatch(line)
+    if match is None:
+        raise Malformed("not a request line")
+    method, target, major, minor = match.groups()
+    if major != b"1" or minor not in b"01":
+        raise Malformed("only HTTP/1.0 and HTTP/1.1 are spoken here", HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
+    version = HTTP_1_1 if minor == b"1" else HTTP_1_0
+    host = values.get(b"host")
+    if host is None or not _HOST.fullmatch(host):
+        raise Malformed("exactly one Host with a host and an optional port is required")
+    if method == b"CONNECT":
+        raise Malformed("CONNECT is for forward proxies", HTTPStatus.NOT_IMPLEMENTED)
+    _check_framing(values, version)
+    return RequestHead(method, _origin_form(method, target, host), version, host, fields, values)
+
+
+def parse_response(head: bytes) -> ResponseHead:
+    """The response whose head, up to and with the blank line, is `head`. Raises Malformed (502)."""
+    try:
+        line, fields, values = _parse_head(head)
+        match = _STATUS_LINE.fullmatch(line)
+        if match is None:
+            raise Malformed("not a status line")
+        version = HTTP_1_1 if match[1] == b"1" else HTTP_1_0
+        _check_framing(values, version)
+    except Malformed as fault:
+        raise Malformed(str(fault), HTTPStatus.BAD_GATEWAY) from fault
+    return ResponseHead(int(match[2]), match[3] or b"", version, fields, values)
+
+
+def split_host(host: bytes) -> tuple[str, int | None]:
+    """A Host value's name, in lower case without a final dot, and its port."""
+    match = _HOST.fullmatch(host)
+    assert match is not None, "the parser lets no other Host through"
+    port = match[2]
+    return match[1].decode("ascii").lower().removesuffix("."), int(port) if port else None
+
+
+def tokens(value: bytes | None) -> tuple[bytes, ...]:
+    """The members of a comma-separated list, in lower case; none for None."""
+    return tuple(part for part in (part.strip(b" \t").lower() for part in (value or b"").split(b",")) if part)
+
+
+def keeps_alive(head: RequestHead | ResponseHead) -> bool:
+    """Whether the peer will take another message on this connection (RFC 9112, 9.3).
+
+    HTTP/1.0's own keep-alive is not taken up: it is the one persistence that old proxies got wrong.
+    """
+    return head.version == HTTP_1_1 and b"close" not in tokens(head.value(b"connection"))
+
+
+def upgrade_of(head: RequestHead) -> bytes | None:
+    """The one protocol that a request wants to switch to, as sent, or None (RFC 9110, 7.8).
+
+    Offers of HTTP itself (h2c) and of TLS are passed over: behind them requests would be unseen by us.
+    """
+    offer = head.value(b"upgrade")
+    if offer is None or head.version != HTTP_1_1 or b"upgrade" not in tokens(head.value(b"connection")):
+        return None
+    protocol = offer.partition(b"/")[0].lower()
+    if not _PROTOCOL.fullmatch(offer) or protocol in (b"h2c", b"h2", b"http", b"tls"):
+        return None
+    return offer if request_body(head).done else None
+
+
+class Length:
+    """Follows a body of a known number of bytes."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+
+    @property
+    def done(self) -> bool:
+        """Whether the body has ended."""
+        return self._left == 0
+
+    ends_with_connection = False
+
+    def feed(self, data: bytes) -> int:
+        """How many bytes of `data` belong to the body."""
+        taken = min(self._left, len(data))
+        self._left -= taken
+        return taken
+
+    def payload(self, data: bytes) -> bytes:
+        """The content among the bytes last fed: all of them."""
+        return data
+
+
+class UntilClose:
+    """Follows a body that only the connection's orderly end completes (RFC 9112, 6.3, the last rule)."""
+
+    __slots__ = ()
+    done = False
+    ends_with_connection = True
+
+    def feed(self, data: bytes) -> int:
+        """All of `data` belongs to the body."""
+        return len(data)
+
+    def payload(self, data: bytes) -> bytes:
+        """The content among the bytes last fed: all of them."""
+        return data
+
+
+class Chunked:
+    """Follows a chunked body and its trailers (RFC 9112, 7.1), refusing every other spelling of the grammar."""
+
+    __slots__ = ("_left", "_line", "_spans", "_trailer_bytes", "_want", "done")
+    ends_with_connection = False
+
+    def __init__(self) -> None:
+        self.done = False
+        self._want = "size"
+        self._left = 0
+        self._line = b""
+        self._trailer_bytes = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def feed(self, data: bytes) -> int:
+        """How many bytes of `data` belong to the body. Raises Malformed; nothing may be relayed after that."""
+        at = 0
+        self._spans.clear()
+        while at < len(data) and not self.done:
+            at = self._content(data, at) if self._want == "data" else self._control_line(data, at)
+        return at
+
+    def payload(self, data: bytes) -> bytes:
+        """The content among the bytes last fed, without the chunk framing."""
+        return b"".join(data[start:end] for start, end in self._spans)
+
+    def _content(self, data: bytes, at: int) -> int:
+        end = min(at + self._left, len(data))
+        self._spans.append((at, end))
+        self._left -= end - at
+        if self._left == 0:
+            self._want = "data end"
+        return end
+
+    def _control_line(self, data: bytes, at: int) -> int:
+        end = data.find(b"\n", at) + 1
+        self._line += data[at : end or len(data)]
+        if len(self._line) > (TRAILER_LIMIT if self._want == "trailer" else CHUNK_LINE_LIMIT):
+            raise Malformed("a line of the chunked framing is too long")
+        if not end:
+            return len(data)
+        line, self._line = self._line, b""
+        if not line.endswith(b"\r\n"):
+            raise Malformed("a line of the chunked framing ends in a bare LF")
+        self._take(line[:-2])
+        return end
+
+    def _take(self, line: bytes) -> None:
+        if self._want == "size":
+            match = _CHUNK_LINE.fullmatch(line)
+            if match is None:
+                raise Malformed("not a chunk-size line")
+            self._left = int(match[1], 16)
+            self._want = "data" if self._left else "trailer"
+        elif self._want == "data end":
+            if line:
+                raise Malformed("a chunk is longer than its size")
+            self._want = "size"
+        else:
+            self._take_trailer(line)
+
+    def _take_trailer(self, line: bytes) -> None:
+        if not line:
+            self.done = True
+            return
+        self._trailer_bytes += len(line) + 2
+        field = _field(line)
+        if self._trailer_bytes > TRAILER_LIMIT or _CONTROL.search(line):
+            raise Malformed("the trailer section is too large or holds control bytes")
+        name = field.name.replace(b"_", b"-")
+        if name in _TRAILERS_REFUSED or name.startswith((b"x-forwarded-", b"x-starlight-")):
+            raise Malformed("a trailer field that must stand in the head")
+
+
+Body = Length | UntilClose | Chunked
+"""A follower: `feed` counts the bytes that belong to the body, `done` tells its end."""
+
+
+def request_body(head: RequestHead) -> Length | Chunked:
+    """A follower for the request's body; Length(0) when it has none. Raises Malformed for framing in doubt."""
+    length = _check_framing(head.values, head.version)
+    return Chunked() if length is None else Length(max(length, 0))
+
+
+def response_body(head: ResponseHead, method: bytes) -> Body:
+    """A follower for the body of the response to a `method` request (RFC 9112, 6.3)."""
+    if method == b"HEAD" or head.status in _BODYLESS or head.status < 200:
+        return Length(0)
+    length = _check_framing(head.values, head.version)
+    if length is None:
+        return Chunked()
+    return UntilClose() if length < 0 else Length(length)
+
+
+def _check_framing(values: Mapping[bytes, bytes], version: int) -> int | None:
+    """The body's length, None when it is chunked, -1 when no field tells."""
+    coding, length = values.get(b"transfer-encoding"), values.get(b"content-length")
+    if coding is not None:
+        if length is not None or version != HTTP_1_1:
+            raise Malformed("Transfer-Encoding beside Content-Length, or in HTTP/1.0")
+        if coding.lower() != b"chunked":
+            raise Malformed("a transfer coding other than chunked", HTTPStatus.NOT_IMPLEMENTED)
+        return None
+    if length is None:
+        return -1
+    if not _LENGTH.fullmatch(length):
+        raise Malformed("Content-Length is not a number")
+    return int(length)
+
+
+def _parse_head(head: bytes) -> tuple[bytes, tuple[Field, ...], dict[bytes, bytes]]:
+    if _CONTROL.search(head):
+        raise Malformed("control bytes in the head")
+    line, *lines = head[:-4].split(b"\r\n")
+    fields = tuple(map(_field, lines))
+    return line, fields, _combined(fields)
+
+
+def _combined(fields: Sequence[Field]) -> dict[bytes, bytes]:
+    values: dict[bytes, bytes] = {}
+    for name, value, _ in fields:
+        if name not in values:
+            values[name] = value
+        elif name in _ONCE:
+            raise Malformed("Host, Content-Length or Transfer-Encoding stands there twice")
+        else:
+            values[name] += b", " + value
+    return values
+
+
+def _field(line: bytes) -> Field:
+    name, colon, value = line.partition(b":")
+    if not colon:
+        raise Malformed("a field line without a colon")
+    return Field(_lower_name(name), value.strip(b" \t"), line)
+
+
+@lru_cache(maxsize=1024)
+def _lower_name(name: bytes) -> bytes:
+    # A blank before the colon, or a line that begins with one (obs-fold), is no token: RFC 9112, 5.1 and 5.2.
+    if not _NAME.fullmatch(name):
+        raise Malformed("a field name that is not a token")
+    return name.lower()
+
+
+def _origin_form(method: bytes, target: bytes, host: bytes) -> bytes:
+    """The target as an origin server gets it (RFC 9112, 3.2); an absolute one must name the Host it came with."""
+    if b"#" in target:
+        raise Malformed("a fragment in the request-target")
+    if target.startswith(b"/") or (target == b"*" and method == b"OPTIONS"):
+        return target
+    match = _ABSOLUTE.fullmatch(target)
+    if match is None:
+        raise Malformed("not a request-target")
+    authority, path = match[1], match[2] or b""
+    if authority.lower() != host.lower():
+        raise Malformed("the request-target names another host than the Host field")
+    if not path and method == b"OPTIONS":
+        return b"*"
+    return path if path.startswith(b"/") else b"/" + path
