@@ -1,0 +1,272 @@
+"""Keeps one launched job to its end: runs the command, serves the bridge, stops, suspends, and writes the outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from . import kernel, neighbours, network
+from .calls import Answer, Refused, serve
+from .clock import now
+from .inside import Inside
+from .launch import Launched
+from .output import Output
+from .owners import descendants
+from .record import Record, words_of
+from .sandbox import login_shell
+from .spec import Spec
+from .visits import Visits
+from .waiting import readable
+
+_START_S: Final = 20.0
+_TIME_LIMIT_GRACE_S: Final = 10.0
+_LAST_OUTPUT_S: Final = 5.0
+_LAST_STREAMS_S: Final = 5.0
+_SETTLE_S: Final = 1.0
+_SHELL_KILLED: Final = 128 + signal.SIGKILL
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Keeper:
+    """One job from its command's start to its last process. State: why it is ending, and when its time is up."""
+
+    def __init__(self, spec: Spec, job_dir: Path, launched: Launched, record: Record) -> None:
+        self._spec = spec
+        self._dir = job_dir
+        self._launched = launched
+        self._record = record
+        self._inside = Inside(launched.control)
+        self._output = Output(job_dir, spec.limits.log_bytes)
+        self._ending: str | None = None
+        self._time_left_s = spec.limits.time_s
+        self._running_since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._pid = 0
+
+    async def keep(self, listener: Any) -> None:
+        """Returns when the job has ended, its outcome is written and its streams are done."""
+        async with asyncio.TaskGroup() as group:
+            listening = group.create_task(self._inside.listen())
+            copying = group.create_task(self._output.copy())
+            env = job_environment(self._spec, self._launched.proxy)
+            self._visits = Visits(
+                self._spec, self._inside, env, self._launched.addresses, self._launched.inner_pid, group
+            )
+            background = [
+                group.create_task(serve(listener, self._answer, group)),
+                group.create_task(self._watch_network()),
+            ]
+            self._group = group
+            status = await self._run(env)
+            await self._end(status, copying)
+            for task in (*background, listening):
+                task.cancel()
+        self._output.close()
+
+    async def _run(self, env: dict[str, str]) -> int | None:
+        """The command's wait status; None when it could not be started."""
+        program = {"argv": self._spec.command, "env": env, "cwd": str(self._spec.work_dir)}
+        silence = os.open(os.devnull, os.O_RDONLY)
+        try:
+            standard = [silence, self._output.job_end, self._output.job_end]
+            self._pid = await self._inside.program(standard, _START_S, **program)
+        except (OSError, TimeoutError) as fault:
+            detail = f"{self._spec.command[0]}: {words_of(fault)}"
+            self._record.event("Warning", "StartFailed", detail)
+            self._record.write(detail=detail)
+            return None
+        finally:
+            os.close(silence)
+            self._output.started()
+        self._record.event("Normal", "Started", f"Started {self._spec.command[0]}")
+        self._record.write(state="running", started_at=now())
+        self._start_clock()
+        return await self._inside.ended(self._pid)
+
+    async def _end(self, status: int | None, copying: asyncio.Task[None]) -> None:
+        self._stop_clock()
+        await self._end_every_process()
+        await asyncio.wait([copying], timeout=_LAST_OUTPUT_S)
+        copying.cancel()
+        if self._output.dropped:
+            message = f"{self._output.dropped} bytes of output were over the log's limit and were dropped"
+            self._record.event("Warning", "LogLimit", message)
+        self._write_outcome(status)
+        if self._visits.sessions:
+            _, late = await asyncio.wait(self._visits.sessions, timeout=_LAST_STREAMS_S)
+            for session in late:
+                session.cancel()
+
+    def _write_outcome(self, status: int | None) -> None:
+        cause = "launch_failed"
+        fields: dict[str, Any] = {"state": "ended", "ended_at": now()}
+        if status is not None and os.WIFSIGNALED(status):
+            cause, fields["signal"] = "signal", signal.Signals(os.WTERMSIG(status)).name
+        elif status is not None:
+            cause, fields["exit_code"] = "exit", os.WEXITSTATUS(status)
+        if self._launched.cgroup.out_of_memory_kills():
+            self._record.event("Warning", "OutOfMemory", "The job used more memory than it may")
+            # A shell reports the end of its child by SIGKILL as exit code 137.
+            cause = "oom" if cause == "signal" or fields.get("exit_code") == _SHELL_KILLED else cause
+        fields["cause"] = self._ending or cause
+        self._record.event(*_outcome_event(fields))
+        self._record.write(**fields)
+
+    async def _end_every_process(self) -> None:
+        """The first process goes, and with its pid namespace every other; without one they are swept up."""
+        with suppress(ProcessLookupError):
+            os.kill(self._launched.inner_pid, signal.SIGKILL)
+        deadline = asyncio.get_running_loop().time() + _SETTLE_S
+        while asyncio.get_running_loop().time() < deadline:
+            left = descendants(os.getpid()) - self._companions()
+            self._reap()
+            if not left:
+                return
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.01)
+
+    def _companions(self) -> set[int]:
+        """What serves the job from outside goes last: streams may still be read."""
+        ours = self._launched.companions
+        return {*ours, *(pid for companion in ours for pid in descendants(companion))}
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    async def _answer(self, verb: str, args: dict[str, Any]) -> Answer:
+        match verb:
+            case "connect":
+                return await self._visits.connect(args)
+            case "shell":
+                return await self._visits.shell(args)
+            case "sftp":
+                return await self._visits.sftp(args)
+            case "stop":
+                self._stop("stopped", float(args.get("grace_s", _TIME_LIMIT_GRACE_S)))
+                return {}, []
+            case "signal":
+                await self._signal(str(args["signal"]))
+                return {}, []
+        raise Refused("unsupported", f"this shim does not know {verb}")
+
+    def _stop(self, cause: str, grace_s: float) -> None:
+        if self._ending is None:
+            self._ending = cause
+            self._group.create_task(self._stop_in(grace_s))
+
+    async def _stop_in(self, grace_s: float) -> None:
+        await self._inside.signal("TERM")
+        await self._inside.signal("CONT")
+        if self._pid:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await self._inside.ended(self._pid)
+        with suppress(ProcessLookupError):
+            os.kill(self._launched.inner_pid, signal.SIGKILL)
+
+    async def _signal(self, name: str) -> None:
+        if self._record.fields["state"] not in ("running", "suspended"):
+            raise Refused("not_running", "the job's command does not run")
+        if (
+            name.removeprefix("SIG") not in signal.Signals.__members__
+            and f"SIG{name}" not in signal.Signals.__members__
+        ):
+            raise Refused("bad_request", f"{name} is not a signal")
+        await self._inside.signal(name.removeprefix("SIG"))
+        if name in ("STOP", "CONT"):
+            self._change_pace(suspended=name == "STOP")
+
+    def _change_pace(self, *, suspended: bool) -> None:
+        state = "suspended" if suspended else "running"
+        if self._record.fields["state"] == state:
+            return
+        if suspended:
+            self._stop_clock()
+            self._record.event("Normal", "Suspended", "Every process of the job is stopped; its memory stays in use")
+        else:
+            self._start_clock()
+            self._record.event("Normal", "Resumed", "The job's processes go on")
+        self._record.write(state=state)
+
+    def _start_clock(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._running_since = loop.time()
+        if self._time_left_s is not None:
+            self._timer = loop.call_later(self._time_left_s, self._time_is_up)
+
+    def _stop_clock(self) -> None:
+        """Time in which the job is suspended does not count against its limit."""
+        if self._timer is not None and self._time_left_s is not None:
+            self._timer.cancel()
+            self._time_left_s = max(0.0, self._time_left_s - (asyncio.get_running_loop().time() - self._running_since))
+
+    def _time_is_up(self) -> None:
+        self._record.event("Warning", "TimeLimit", f"The job ran for {self._spec.limits.time_s} s, its time limit")
+        self._stop("time_limit", _TIME_LIMIT_GRACE_S)
+
+    async def _watch_network(self) -> None:
+        """A container network that comes up while the job runs is out of bounds from then on."""
+        if self._spec.sandbox.network != "pasta" or self._launched.namespace is None:
+            return
+        known = neighbours.forbidden()
+        with neighbours.change_socket() as changes:
+            while True:
+                await readable(changes.fileno())
+                await asyncio.sleep(_SETTLE_S)  # addresses come in bursts
+                with suppress(OSError):
+                    while changes.recv(1 << 16):
+                        pass
+                if (found := neighbours.forbidden()) != known:
+                    known = found
+                    network.apply_filter(self._launched.namespace, found)
+
+
+def job_environment(spec: Spec, proxy: str | None) -> dict[str, str]:
+    """What the job's programs find in their environment: a person's usual names, then what was asked for."""
+    usual = {
+        "PATH": _PATH,
+        "HOME": str(spec.home),
+        "USER": spec.owner,
+        "LOGNAME": spec.owner,
+        "SHELL": login_shell(),
+        "LANG": "C.UTF-8",
+    }
+    if proxy:
+        usual |= dict.fromkeys(("https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"), proxy)
+        usual |= dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1")
+    return usual | spec.env
+
+
+def end_companions(launched: Launched, job_dir: Path) -> None:
+    """Ends what furnished the job's network, and gives back its cgroups."""
+    for pid in launched.companions:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    with suppress(OSError):
+        kernel.unbind(job_dir / "netns")
+    (job_dir / "netns").unlink(missing_ok=True)
+    launched.cgroup.remove()
+
+
+def _outcome_event(fields: dict[str, Any]) -> tuple[str, str, str]:
+    match fields["cause"]:
+        case "exit":
+            kind = "Normal" if fields["exit_code"] == 0 else "Warning"
+            return kind, "Exited", f"The command ended with exit code {fields['exit_code']}"
+        case "oom":
+            return "Warning", "Killed", "The kernel ended the command because the job used more memory than it may"
+        case "signal":
+            return "Warning", "Killed", f"The command was ended by {fields['signal']}"
+        case "stopped":
+            return "Normal", "Stopped", "The job was closed"
+        case "time_limit":
+            return "Warning", "Ended", "The job was ended at its time limit"
+    return "Warning", "Ended", "The job could not be started"

@@ -1,0 +1,50 @@
+"""Where the local bridge keeps things: one directory a job, which neither the job nor control can write."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_JOB_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The data directory's parts that are the bridge's."""
+
+    data_dir: Path
+
+    @property
+    def jobs(self) -> Path:
+        """One directory a job."""
+        return self.data_dir / "bridge" / "jobs"
+
+    @property
+    def homes(self) -> Path:
+        """One directory a person."""
+        return self.data_dir / "homes"
+
+    @property
+    def apps(self) -> Path:
+        """What apps need beside the machine's own programs."""
+        return self.data_dir / "apps"
+
+    def job(self, job_id: str) -> Path:
+        """The job's directory. Raises ValueError for what cannot be a job's id."""
+        if not _JOB_ID.fullmatch(job_id):
+            raise ValueError(f"{job_id[:80]!r} is not the id of a job")
+        return self.jobs / job_id
+
+    def known(self) -> list[str]:
+        """The ids of all jobs that have a directory."""
+        return sorted(path.name for path in self.jobs.iterdir() if _JOB_ID.fullmatch(path.name))
+
+    def prepare(self) -> None:
+        """Makes the directories. Homes are passed through by their owners and listed by nobody."""
+        self.jobs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.jobs.parent.chmod(0o700)
+        for directory, mode in ((self.homes, 0o711), (self.apps, 0o755)):
+            directory.mkdir(exist_ok=True)
+            directory.chmod(mode)

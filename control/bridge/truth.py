@@ -1,0 +1,105 @@
+"""What is true of a job on this machine: what its shim wrote down, and whether that shim is still there.
+
+A shim that is gone without having written the end is a lost job: whatever it left behind is ended
+here, so that nothing runs of which nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from control.agent.shim import kernel
+from control.agent.shim.record import replace
+
+_EVENTS: Final = 12
+_EVENT_BYTES: Final = 300
+_DETAIL_BYTES: Final = 300
+_TAIL_BYTES: Final = 16 * 1024
+_REPORTED: Final = ("state", "started_at", "ended_at", "exit_code", "signal", "cause", "detail", "node")
+_RETRIES: Final = 3
+
+
+def read_status(job_dir: Path) -> dict[str, Any] | None:
+    """status.json as its shim wrote it, or None when no shim has come up yet. Raises ValueError when it is damaged."""
+    try:
+        status: dict[str, Any] = json.loads((job_dir / "status.json").read_bytes())
+    except FileNotFoundError:
+        return None
+    return status
+
+
+def observe(job_dir: Path, now: float) -> dict[str, Any] | None:
+    """The job as control is told of it: state, outcome, newest events. None when nothing was started here."""
+    status = settle(job_dir, now)
+    if status is None:
+        return None
+    report = {name: status.get(name) for name in _REPORTED}
+    report["detail"] = str(report["detail"])[:_DETAIL_BYTES]
+    return {**report, "events": newest_events(job_dir)}
+
+
+def settle(job_dir: Path, now: float) -> dict[str, Any] | None:
+    """The job's status; when its shim died before the end, that is written down first and the rest is ended."""
+    status = read_status(job_dir)
+    for _ in range(_RETRIES):
+        if status is None or status["state"] in ("ended", "lost") or is_alive(status["shim"]):
+            return status
+        # The shim may have written its last word between our two looks.
+        previous, status = status, read_status(job_dir)
+        if previous == status:
+            break
+    if status is None:
+        return None
+    return _bury(job_dir, status, now)
+
+
+def is_alive(process: dict[str, Any]) -> bool:
+    """Whether this very process lives: same pid, same start, same boot (when that was noted)."""
+    if process.get("boot") not in (None, kernel.boot_id()):
+        return False
+    ticks = kernel.start_ticks(int(process["pid"]))
+    return ticks != 0 and ticks == process["start_ticks"]
+
+
+def newest_events(job_dir: Path) -> list[dict[str, Any]]:
+    """The newest events, oldest first, each of bounded size."""
+    return [
+        {
+            "at": event["at"],
+            "kind": event["kind"],
+            "reason": event["reason"],
+            "message": str(event["message"])[:_EVENT_BYTES],
+        }
+        for event in list(_events(job_dir))[-_EVENTS:]
+    ]
+
+
+def _events(job_dir: Path) -> Iterator[dict[str, Any]]:
+    with suppress(FileNotFoundError), (job_dir / "events.jsonl").open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        start = max(0, file.tell() - _TAIL_BYTES)
+        file.seek(start)
+        lines = file.read().splitlines()
+        for line in lines[1:] if start else lines:
+            with suppress(ValueError):  # a line cut short by a power cut
+                yield json.loads(line)
+
+
+def _bury(job_dir: Path, status: dict[str, Any], now: float) -> dict[str, Any]:
+    same_boot = status["shim"].get("boot") == kernel.boot_id()
+    for process in status.get("keepers", []):
+        if same_boot and is_alive(process):
+            with suppress(ProcessLookupError):
+                os.kill(process["pid"], signal.SIGKILL)
+    (job_dir / "netns").unlink(missing_ok=True)  # a pasta that watches it ends with it
+    (job_dir / "shim.sock").unlink(missing_ok=True)
+    detail = "the process that keeps the job was killed" if same_boot else "the machine was started anew"
+    status |= {"state": "lost", "cause": "shim_died", "ended_at": now, "detail": detail}
+    replace(job_dir / "status.json", json.dumps(status).encode())
+    return status
