@@ -83,19 +83,20 @@ def _detach(settings: Settings, config: Path) -> int:
     reading, writing = os.pipe()
     with log_file.open("ab") as log, os.fdopen(reading, "rb") as ready:
         began = log.tell()
-        _start_detached(config, log, writing)
+        process = _start_detached(config, log, writing)
         os.close(writing)
         if ready.readline() == b"ready\n":
             print(banner(settings, language_of(os.environ)))
             return 0
+        process.wait()
     with log_file.open("rb") as log:
         log.seek(max(began, log_file.stat().st_size - _TAIL_BYTES))
         sys.stderr.write(log.read().decode(errors="replace"))
     return 1
 
 
-def _start_detached(config: Path, log: BinaryIO, ready_fd: int) -> None:
-    subprocess.Popen(
+def _start_detached(config: Path, log: BinaryIO, ready_fd: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [sys.executable, "-m", "control.supervisor", "up", "--config", config, "--ready-fd", str(ready_fd)],
         stdin=subprocess.DEVNULL,
         stdout=log,

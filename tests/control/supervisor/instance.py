@@ -1,4 +1,4 @@
-"""A supervisor process whose workers are tiny ones: `python -m tests.control.supervisor.instance [MANNER]`.
+"""A supervisor process whose workers are tiny ones: `python -m tests.control.supervisor.instance MANNER WORDS...`.
 
 Everything but the workers' programs is the real thing: settings, locks, ports, spawning, draining.
 """
@@ -33,4 +33,4 @@ def tiny(ground: Ground, name: str, uid: int, listener: str, manner: str = "") -
 if __name__ == "__main__":
     manner = sys.argv[1] if len(sys.argv) > 1 else ""
     with mock.patch.object(crew, "crew", lambda ground: tiny_crew(ground, manner)):
-        sys.exit(command.main(["up", "--config", "/nonexistent"]))
+        sys.exit(command.main(["up", "--config", "/nonexistent", *sys.argv[2:]]))

@@ -1,0 +1,46 @@
+"""What the person at the terminal is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from control.config import read_settings
+from control.supervisor.words import banner, language_of
+
+
+@pytest.mark.parametrize(
+    ("environ", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "C.UTF-8"}, "en"),
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "en_US.UTF-8"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_TW"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": ""}, "zh"),
+    ],
+)
+def test_the_terminal_s_locale_chooses_the_language(environ: dict[str, str], language: str) -> None:
+    """POSIX order; an empty variable counts as not set."""
+    assert language_of(environ) == language
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_banner_tells_address_ports_password_and_trust(tmp_path: Path, language: str) -> None:
+    """All that the contract promises at ready, in both languages, and never the password itself."""
+    environ = {"STARLIGHT_DATA_DIR": str(tmp_path), "STARLIGHT_ADMIN_PASSWORD": "not to be shown"}
+    settings = read_settings(environ)
+    told = banner(settings, language)
+    for wanted in (settings.console_url, "8888", "8443", "8022", "8999", "32768-65535", f"{tmp_path}/ca.pem"):
+        assert wanted in told
+    assert "STARLIGHT_ADMIN_PASSWORD" in told
+    assert "not to be shown" not in told
+
+
+def test_the_banner_follows_the_password_file(tmp_path: Path) -> None:
+    """Its path while it is there; nothing to look for once it was taken away."""
+    settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path)})
+    assert "admin-password" not in banner(settings, "en")
+    (tmp_path / "admin-password").touch()
+    assert f"{tmp_path}/admin-password" in banner(settings, "en")
