@@ -1,0 +1,79 @@
+"""What every action is given: the platform's parts (Context) and who asks (Person)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from control.config import Settings
+from control.domain.apps import App, AppState
+from control.domain.errors import Language
+from control.domain.people import Role
+from control.runtimes.ports import Ports
+from control.runtimes.runtime import Runtime
+from control.store.engine import Database
+from control.store.secrets import Vault
+from control.store.signin import SignIn
+
+
+class Gateways(Protocol):
+    """The gateway processes as the feed knows them; `control.work` holds the real one."""
+
+    async def settled(self, revision: int, deadline_s: float) -> tuple[str, ...]:
+        """Waits until every live gateway acknowledged `revision`; the names of those that had not at the deadline."""
+
+    def serves(self, revision: int) -> bool:
+        """Whether every registered gateway acknowledged `revision`."""
+
+    def missing(self) -> tuple[str, ...]:
+        """Gateways that hold no snapshot yet, and the roles that have none registered."""
+
+
+class Apps(Protocol):
+    """The apps that can be submitted by name; `control.apps` installs what they need."""
+
+    def known(self) -> tuple[App, ...]:
+        """All of them, in the order in which they are offered."""
+
+    def state(self, name: str) -> AppState:
+        """How far the installation of one is. Raises KeyError for an unknown name."""
+
+    async def install(self, name: str) -> None:
+        """Starts the installation, or joins the one under way; returns once it runs. Repeating it does no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The platform's parts, put together once in `control/app.py`. `now` gives seconds since the epoch, UTC."""
+
+    db: Database
+    now: Callable[[], float]
+    settings: Settings
+    runtimes: Mapping[str, Runtime]
+    ports: Ports
+    apps: Apps
+    gateways: Gateways
+    signin: SignIn
+    vault: Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who asks: a signed-in person or their token, and from which address.
+
+    `session_id` is set when they came by a console sign-in. `scope` of a token is always `api`: others do not
+    get as far as an action.
+    """
+
+    id: int
+    name: str
+    role: Role
+    language: Language
+    address: str
+    session_id: str | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether this person keeps the platform."""
+        return self.role is Role.ADMIN

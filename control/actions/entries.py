@@ -1,0 +1,115 @@
+"""Access entries: added, changed and taken away by the owner of their job; what they look like to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from control.actions.acting import Withdrawal, acting, settle
+from control.actions.context import Context, Person
+from control.actions.doors import doors_of
+from control.actions.reserved import reserved_ports
+from control.actions.rights import own_entry, own_job, passable_entry, removable_entry
+from control.domain.entries import ENTRIES_PER_JOB, EntrySpec
+from control.domain.errors import FieldCode, fault, invalid
+from control.domain.jobs.states import State
+from control.store import entries, feed, people, shares
+from control.store.tables import Entry, Job
+from gateway.contract.routes import Level, Protocol, Service
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySeen:
+    """An entry with what its row does not hold: its job and owner, whether it is shared and served, and who looks."""
+
+    entry: Entry
+    job: Job
+    owner: str
+    reader: Person
+    shared: bool
+    served: bool
+
+
+async def show(ctx: Context, who: Person, reference: str) -> EntrySeen:
+    """One entry, for who may pass it. Raises ProblemError NOT_FOUND or ENTRY_FORBIDDEN."""
+    async with ctx.db.read() as session:
+        entry, job = await passable_entry(session, who, reference, ctx.now())
+        return (await seen(session, ctx, who, [(entry, job)]))[0]
+
+
+async def add(ctx: Context, who: Person, job_id: str, spec: EntrySpec) -> EntrySeen:
+    """Adds an entry to a live job of `who`.
+
+    Raises ProblemError NOT_FOUND, JOB_ENDED, ENTRY_NAME_TAKEN, TARGET_PORT_TAKEN or NO_FREE_PORT.
+    """
+    async with ctx.db.read() as session:
+        await own_job(session, who, job_id)
+    async with reserved_ports(ctx, [spec]) as ports, acting(ctx, who, "entry.add", f"job:{job_id}") as act:
+        job = await own_job(act.session, who, job_id)
+        if len(await entries.of_job(act.session, job_id)) >= ENTRIES_PER_JOB:
+            raise invalid(fault("entries", FieldCode.OUT_OF_RANGE, minimum=0, maximum=ENTRIES_PER_JOB))
+        entry = await entries.add_entry(
+            act.session, job, spec, doors_of(ctx.settings), act.now, random_port=ports.pop(spec.name, None)
+        )
+        act.detail |= {"entry": entry.id, "level": spec.level.value, "protocol": spec.protocol.value}
+    async with ctx.db.read() as session:
+        return (await seen(session, ctx, who, [(entry, job)]))[0]
+
+
+async def set_level(ctx: Context, who: Person, reference: str, level: Level) -> tuple[EntrySeen, Withdrawal]:
+    """Changes who may pass. Visits that the new level does not admit are cut within a second.
+
+    Raises ProblemError NOT_FOUND, JOB_ENDED, or INVALID_INPUT for a level that the entry cannot have.
+    """
+    async with acting(ctx, who, "entry.level", f"entry:{reference}") as act:
+        entry, job = await own_entry(act.session, who, reference)
+        _check_level(entry, level)
+        act.detail |= {"from": entry.level.value, "to": level.value}
+        revision = await entries.set_level(act.session, entry, level, act.now)
+    withdrawal = await settle(ctx, revision)
+    async with ctx.db.read() as session:
+        return (await seen(session, ctx, who, [(entry, job)]))[0], withdrawal
+
+
+async def remove(ctx: Context, who: Person, reference: str) -> Withdrawal:
+    """Takes an entry away; its visits are cut within a second. Raises ProblemError NOT_FOUND."""
+    async with acting(ctx, who, "entry.remove", f"entry:{reference}") as act:
+        entry, job = await removable_entry(act.session, who, reference)
+        act.detail |= {"job": job.id, "name": entry.name}
+        revision = await entries.remove_entry(act.session, entry, act.now)
+    withdrawal = await settle(ctx, revision)
+    if entry.held_port is not None:
+        await ctx.ports.release(entry.held_port)
+    return withdrawal
+
+
+async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[tuple[Entry, Job]]) -> list[EntrySeen]:
+    """Entries as `who` sees them, with three questions to the database however many they are."""
+    ids = [entry.id for entry, _ in rows]
+    names = await people.names_of(session, {job.owner_id for _, job in rows})
+    shared = await shares.shared_among(session, ids)
+    revisions = await feed.revisions_of(session, "entry", [str(entry_id) for entry_id in ids])
+    return [
+        EntrySeen(
+            entry,
+            job,
+            names.get(job.owner_id, ""),
+            who,
+            shared=entry.id in shared and job.owner_id == who.id,
+            served=_served(ctx, job, revisions.get(str(entry.id))),
+        )
+        for entry, job in rows
+    ]
+
+
+def _served(ctx: Context, job: Job, revision: int | None) -> bool:
+    return job.state is State.RUNNING and revision is not None and ctx.gateways.serves(revision)
+
+
+def _check_level(entry: Entry, level: Level) -> None:
+    if entry.service is Service.TERMINAL and level is Level.OPEN:
+        raise invalid(fault("level", FieldCode.TERMINAL_OPEN))
+    if entry.protocol is Protocol.TCP and level is not Level.OPEN:
+        raise invalid(fault("level", FieldCode.TCP_OPEN_ONLY))

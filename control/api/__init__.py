@@ -1,0 +1,1 @@
+"""The REST API and its OpenAPI document: parse, call one action, print."""

@@ -1,0 +1,65 @@
+"""Access entries of jobs: add, show, change, remove, and a token that passes one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from control.actions import entries, tokens
+from control.api.asked import Asked
+from control.api.route import Body, route
+from control.api.shapes.entries import ChangedEntry, Entry, EntrySpec, LevelWord, print_entry, read_spec
+from control.api.shapes.people import MadeToken, print_made_token
+from control.api.values import Line, When, Withdrawn, print_withdrawn
+from gateway.contract.routes import Level
+
+
+class EntryChange(Body):
+    """What to change of an entry."""
+
+    level: LevelWord
+
+
+class EntryToken(Body):
+    """A token for one entry; it lives seven days unless said otherwise."""
+
+    name: Line | None = None
+    expires_at: When | None = None
+
+
+async def add_entry(asked: Asked, job: str, body: EntrySpec) -> Entry:
+    """Adds an entry to a live job. A name or target port that is taken is refused, naming the other entry."""
+    seen = await entries.add(asked.ctx, asked.who, job, read_spec(body, ""))
+    return print_entry(seen, asked.language, asked.ctx.settings)
+
+
+async def show_entry(asked: Asked, entry: str) -> Entry:
+    """One entry, by id or label, for who may pass it."""
+    seen = await entries.show(asked.ctx, asked.who, entry)
+    return print_entry(seen, asked.language, asked.ctx.settings)
+
+
+async def change_entry(asked: Asked, entry: str, body: EntryChange) -> ChangedEntry:
+    """Changes who may pass. Visits that are no longer admitted are cut within a second."""
+    seen, withdrawal = await entries.set_level(asked.ctx, asked.who, entry, Level(body.level))
+    shown = print_entry(seen, asked.language, asked.ctx.settings)
+    return ChangedEntry(**dict(shown), pending=list(withdrawal.pending), stops_by=withdrawal.stops_by)
+
+
+async def remove_entry(asked: Asked, entry: str) -> Withdrawn:
+    """Removes an entry; its visits are cut within a second."""
+    return print_withdrawn(await entries.remove(asked.ctx, asked.who, entry))
+
+
+async def make_entry_token(asked: Asked, entry: str, body: EntryToken) -> MadeToken:
+    """A token that can do nothing but pass this entry, for the request header X-Starlight-Token."""
+    made = await tokens.make_for_entry(asked.ctx, asked.who, entry, body.name, body.expires_at)
+    return print_made_token(made)
+
+
+ROUTES: Final = (
+    route("POST", "/jobs/{job}/entries", add_entry, status=201),
+    route("GET", "/entries/{entry}", show_entry),
+    route("PATCH", "/entries/{entry}", change_entry),
+    route("DELETE", "/entries/{entry}", remove_entry),
+    route("POST", "/entries/{entry}/token", make_entry_token, status=201),
+)

@@ -1,0 +1,1 @@
+"""How people, jobs and entries look from outside: shapes that more than one resource answers with."""

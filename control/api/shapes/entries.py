@@ -1,0 +1,191 @@
+"""An access entry: the wish for one, and how one looks from outside (contract: EntrySpec, Entry)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from control.actions.doors import ssh_host
+from control.actions.entries import EntrySeen
+from control.api.route import Body, Shape
+from control.api.values import Instant, Line
+from control.config import Settings
+from control.domain import entries as domain
+from control.domain.errors import FieldFault, Language, ProblemError, Sentence, invalid
+from control.domain.jobs.states import ENDED, State
+from gateway.contract.routes import PortKind, Protocol, Service
+
+ProtocolWord = Literal["http", "https", "ssh", "tcp"]
+LevelWord = Literal["private", "login", "open"]
+PortKindWord = Literal["fixed", "random"]
+ServiceWord = Literal["port", "terminal"]
+AppProtocolWord = Literal["http1", "h2c", "https"]
+TargetPort = Annotated[int, Field(ge=1, le=65535)] | Literal["auto"]
+Later = SkipJsonSchema[Any]
+"""A field of the contract that is not built yet: its action says so, instead of calling it unknown."""
+
+
+class EntrySpec(Body):
+    """A wish for an entry. `target_port` is left out for `service: terminal`; `auto` picks a free one."""
+
+    name: Line
+    protocol: ProtocolWord
+    level: LevelWord
+    target_port: TargetPort | None = None
+    port: PortKindWord = "fixed"
+    service: ServiceWord = "port"
+    app_protocol: AppProtocolWord = "http1"
+    node: Later = None
+    container: Later = None
+    domain: Later = None
+    certificate: Later = None
+    private_key: Later = None
+    private_key_password: Later = None
+    acme: Later = None
+    cors_origins: Later = None
+    limits: Later = None
+
+
+class EntryTemplate(Shape):
+    """An entry of an app, as it can be sent back in an EntrySpec."""
+
+    name: str
+    protocol: ProtocolWord
+    level: LevelWord
+    target_port: TargetPort | None
+    port: PortKindWord
+    service: ServiceWord
+    app_protocol: AppProtocolWord
+
+
+class Entry(Shape):
+    """An access entry. `message` says why it is not active; `mine` whether the reader owns its job."""
+
+    id: int
+    job_id: str
+    name: str
+    protocol: ProtocolWord
+    level: LevelWord
+    target_port: int | None
+    service: ServiceWord
+    app_protocol: AppProtocolWord
+    node: str | None
+    container: str | None
+    domain: str | None
+    label: str
+    host: str
+    port: int
+    port_kind: PortKindWord
+    url: str | None
+    ssh_command: str | None
+    active: bool
+    shared: bool
+    message: str | None
+    certificate: None
+    owner: str
+    mine: bool
+
+
+class ChangedEntry(Entry):
+    """An entry after a change: gateways that have not confirmed it yet, and by when they follow at the latest."""
+
+    pending: list[str]
+    stops_by: Instant | None
+
+
+def read_spec(spec: EntrySpec, path: str) -> domain.EntrySpec:
+    """The checked spec. Raises ProblemError INVALID_INPUT; `path` stands before the names of faulty fields."""
+    return domain.parse_spec(spec.model_dump(exclude_none=True), path)
+
+
+def read_specs(specs: list[EntrySpec]) -> tuple[domain.EntrySpec, ...]:
+    """Checked specs, all faults told together."""
+    checked: list[domain.EntrySpec] = []
+    faults: list[FieldFault] = []
+    for position, spec in enumerate(specs):
+        try:
+            checked.append(read_spec(spec, f"entries[{position}]."))
+        except ProblemError as refusal:
+            faults += refusal.problem.fields
+    if faults:
+        raise invalid(*faults)
+    return tuple(checked)
+
+
+def print_spec(spec: domain.EntrySpec) -> EntryTemplate:
+    """A spec as it can be sent back."""
+    is_port = spec.service is Service.PORT
+    return EntryTemplate(
+        name=spec.name,
+        protocol=spec.protocol.value,
+        level=spec.level.value,
+        target_port=spec.target_port or ("auto" if is_port else None),
+        port=spec.port_kind.value,
+        service=spec.service.value,
+        app_protocol=spec.app_protocol.value,
+    )
+
+
+_WHY: Final[dict[str, Sentence]] = {
+    "ended": Sentence("作业已结束", "The job has ended"),
+    "port_lost": Sentence("端口 {port} 被占用，正在重试", "Port {port} is taken; it is tried again"),
+    "not_running": Sentence("作业尚未运行", "The job is not running"),
+    "waiting": Sentence("正在等待网关启用此入口", "Waiting for the gateways to serve this entry"),
+}
+
+
+def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entry:
+    """An entry as its reader sees it."""
+    row, job = seen.entry, seen.job
+    why = _why_inactive(seen)
+    return Entry(
+        id=row.id,
+        job_id=row.job_id,
+        name=row.name,
+        protocol=row.protocol.value,
+        level=row.level.value,
+        target_port=row.target_port,
+        service=row.service.value,
+        app_protocol=row.app_protocol.value,
+        node=None,
+        container=None,
+        domain=None,
+        label=row.label,
+        host=row.host,
+        port=row.port,
+        port_kind=row.port_kind.value,
+        url=domain.url_of(row.protocol, _typed_host(seen, settings), row.port),
+        ssh_command=_ssh_command(seen, settings),
+        active=why is None,
+        shared=seen.shared,
+        message=None if why is None else _WHY[why].say(language, {"port": row.port}),
+        certificate=None,
+        owner=seen.owner,
+        mine=job.owner_id == seen.reader.id,
+    )
+
+
+def _why_inactive(seen: EntrySeen) -> str | None:
+    if seen.job.state in ENDED:
+        return "ended"
+    if seen.entry.port_lost:
+        return "port_lost"
+    if seen.job.state is not State.RUNNING:
+        return "not_running"
+    return None if seen.served else "waiting"
+
+
+def _typed_host(seen: EntrySeen, settings: Settings) -> str:
+    # Raw tcp carries no name to route by, so any name of the machine does; the ssh host is one people can reach.
+    return ssh_host(settings) if seen.entry.protocol is Protocol.TCP else seen.entry.host
+
+
+def _ssh_command(seen: EntrySeen, settings: Settings) -> str | None:
+    """The command that goes straight into the job, with the reader's own name."""
+    row = seen.entry
+    if row.protocol is not Protocol.SSH:
+        return None
+    login = seen.reader.name if row.port_kind is PortKind.RANDOM else f"{seen.reader.name}+{row.job_id}"
+    return f"ssh -p {row.port} {login}@{ssh_host(settings)}"
