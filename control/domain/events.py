@@ -30,7 +30,6 @@ class EventCode(StrEnum):
     CREATE_FAILED = "CreateFailed"
     LAUNCH_REFUSED = "LaunchRefused"
     APP_INSTALLING = "Installing"
-    APP_FAILED = "InstallFailed"
     KILLED = "Killed"
     OOM_KILLED = "OOMKilled"
     TIME_LIMIT = "TimeLimitExceeded"
@@ -85,7 +84,6 @@ SENTENCES: Final[dict[EventCode, Sentence]] = {
         "集群拒绝启动此作业（{code}）", "The cluster refused to start this job ({code})"
     ),
     EventCode.APP_INSTALLING: Sentence("正在安装应用 {app}", "Installing the app {app}"),
-    EventCode.APP_FAILED: Sentence("应用 {app} 安装失败", "The app {app} could not be installed"),
     EventCode.KILLED: Sentence("作业被信号 {signal} 终止", "Ended by signal {signal}"),
     EventCode.OOM_KILLED: Sentence("作业超出内存限制，已被终止", "Ended for using more memory than its limit"),
     EventCode.TIME_LIMIT: Sentence(

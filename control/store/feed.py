@@ -101,6 +101,12 @@ async def slice_after(session: AsyncSession, after: tuple[str, str], limit: int)
     return list(rows)
 
 
+async def keys(session: AsyncSession) -> set[tuple[str, str]]:
+    """Kind and key of every record that is there."""
+    rows = await session.execute(select(Record.kind, Record.key).where(Record.payload.is_not(None)))
+    return {(row.kind, row.key) for row in rows}
+
+
 async def compact(session: AsyncSession, now: float) -> int:
     """Clears tombstones older than TOMBSTONE_S and returns how many."""
     old = (Record.payload.is_(None)) & (Record.written_at < now - TOMBSTONE_S)

@@ -52,8 +52,8 @@ async def add_job(session: AsyncSession, owner: User, spec: JobSpec, now: float)
         reason_params={},
         conditions=[],
         node="",
-        attempts=0,
-        engine_events=0,
+        engine_heard_at=0.0,
+        forgotten=False,
         revision=0,
     )
     session.add(job)
@@ -127,7 +127,9 @@ async def touch(session: AsyncSession, job: Job) -> None:
 
 
 async def publish(session: AsyncSession, job: Job, now: float) -> int:
-    """Brings the gateways' record of the job up to date and returns its revision."""
+    """Brings the gateways' record of the job up to date and returns its revision (0: they were told to forget it)."""
+    if job.forgotten:
+        return 0
     owner = await session.get_one(User, job.owner_id)
     return await feed.put(session, records.job(job, owner.name), now)
 
@@ -147,6 +149,11 @@ async def live_ids(session: AsyncSession) -> Sequence[str]:
     return (await session.scalars(select(Job.id).where(Job.state.in_(LIVE)).order_by(Job.number))).all()
 
 
+async def live(session: AsyncSession) -> Sequence[Job]:
+    """All jobs that have not ended, oldest first."""
+    return (await session.scalars(select(Job).where(Job.state.in_(LIVE)).order_by(Job.number))).all()
+
+
 async def live_count(session: AsyncSession, owner_id: int) -> int:
     """How many of a person's jobs have not ended."""
     rows = select(func.count()).select_from(Job).where(Job.owner_id == owner_id, Job.state.in_(LIVE))
@@ -159,6 +166,18 @@ async def changed_after(session: AsyncSession, revision: int, owner_id: int | No
     if owner_id is not None:
         rows = rows.where(Job.owner_id == owner_id)
     return (await session.scalars(rows)).all()
+
+
+async def forget_ended(session: AsyncSession, before: float, now: float) -> int:
+    """Takes jobs that ended before `before` off the gateways, with their entries; returns how many. Rows stay."""
+    ended = select(Job).where(Job.state.in_(ENDED), Job.forgotten.is_(False), Job.ended_at < before)
+    rows = (await session.scalars(ended)).all()
+    for job in rows:
+        for entry_id in await session.scalars(select(Entry.id).where(Entry.job_id == job.id)):
+            await feed.drop(session, "entry", entry_id, now)
+        await feed.drop(session, "job", job.id, now)
+        job.forgotten = True
+    return len(rows)
 
 
 async def events(session: AsyncSession, name: str) -> Sequence[Event]:

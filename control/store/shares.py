@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -127,6 +128,11 @@ async def drop_grant(session: AsyncSession, grant: Grant, now: float) -> int:
     await session.delete(grant)
     await _touch_job(session, grant)
     return await feed.drop(session, "grant", grant.id, now)
+
+
+def hop_hash(code: str) -> str:
+    """What is kept of a one-time code: its hex SHA-256. The code itself has 256 random bits."""
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 async def add_hop(

@@ -167,9 +167,8 @@ class Job(Table):
     conditions: Mapped[list[Any]] = mapped_column(default=list)
     handle: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What the runtime needs to find the job again; None while nothing was asked of it."""
-    attempts: Mapped[int] = mapped_column(default=0)
-    engine_events: Mapped[int] = mapped_column(default=0)
-    """How many of the engine's own events are stored already."""
+    engine_heard_at: Mapped[float] = mapped_column(default=0.0)
+    """The instant of the last event of the engine's own that is stored already."""
     node: Mapped[str] = mapped_column(default="")
     exit_code: Mapped[int | None]
     submitted_at: Mapped[float]
@@ -182,6 +181,8 @@ class Job(Table):
     closing_by: Mapped[str | None]
     closed_at: Mapped[float | None]
     """When an ended job was moved to history by hand."""
+    forgotten: Mapped[bool] = mapped_column(default=False)
+    """Whether gateways were told to forget it: it ended so long ago that nobody asks for its entries."""
     revision: Mapped[int] = mapped_column(BigInteger, default=0, index=True)
     """Raised by every change of the job, its entries, shares, grants and events, for who watches it live."""
 

@@ -50,6 +50,8 @@ def judge(known: Known, seen: Observed, now: float) -> Verdict | None:
             return _running(known, seen, now)
         case Phase.SUSPENDED:
             return _live(known, State.SUSPENDED, NewEvent(EventCode.SUSPENDED), now)
+        case Phase.LOST if seen.ended_at is not None or known.closing_at is not None:
+            return _ended(known, seen, now)  # nothing of it runs any more
         case Phase.LOST:
             return _live(known, State.FAULT, _warning(EventCode.FAULT, detail=seen.detail), now)
         case Phase.ENDED:

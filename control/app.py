@@ -1,0 +1,218 @@
+"""Control's composition root: knows the concrete parts, puts them together, runs and drains them.
+
+Started by the supervisor, which owns the listeners and lends them. The database is brought to this
+version first, then what gateways hold is derived anew; after that the API, the feed and the loops run
+until the supervisor goes or asks for the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+from control import clock
+from control.actions.context import Context
+from control.api.app import make_api
+from control.apps.catalog import Catalog
+from control.config import Settings, WorkerSettings
+from control.domain.entries import Doors
+from control.domain.people import Role, password_fault
+from control.runtimes.local import LocalRuntime
+from control.runtimes.ports import Ports
+from control.runtimes.runtime import Runtime
+from control.runtimes.supervisor import Supervisor
+from control.store import audit, derive, entries, feed, people
+from control.store.engine import Database, make_engine
+from control.store.migrate import upgrade
+from control.store.secrets import Vault, load_vault
+from control.store.signin import SignIn
+from control.work.certificates import LOOK_EVERY_S as CERTIFICATES_EVERY_S
+from control.work.certificates import Certificates
+from control.work.feed import Feed
+from control.work.gateways import Gateways
+from control.work.jobs import Jobs
+from control.work.launch import Launcher
+from control.work.lease import WorkLease
+from control.work.loop import steadily
+from control.work.probe import Probe
+from control.work.routes import Routes
+from control.work.sweep import EVERY_S as SWEEP_EVERY_S
+from control.work.sweep import Sweep
+from gateway.contract.routes import Protocol
+from gateway.feed.served import FeedServer
+
+log = logging.getLogger(__name__)
+
+DRAIN_S: Final = 4.0
+"""Seconds for which open requests may go on after the end was asked for."""
+_BACKLOG: Final = 1024
+
+
+async def run(worker: WorkerSettings, pages: Path) -> None:
+    """Runs control until SIGTERM, or until the supervisor is gone. `pages` is the folder of the console's build."""
+    folder = worker.settings.data_dir / "control"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    db = Database(make_engine(worker.settings.database_url))
+    try:
+        await upgrade(db)
+        await Control(worker, db, load_vault(folder / "vault.key"), pages).run()
+    finally:
+        await db.close()
+
+
+class Control:
+    """The parts of one control process."""
+
+    def __init__(self, worker: WorkerSettings, db: Database, vault: Vault, pages: Path) -> None:
+        settings = worker.settings
+        self._worker = worker
+        self._db = db
+        self._vault = vault
+        self._pages = pages
+        self._doors = doors_of(settings)
+        self._supervisor = Supervisor(worker.run_dir)
+        self._gateways = Gateways(db.hints)
+        self._sign_in = SignIn(db)
+        self._apps = Catalog(settings.data_dir / "apps")
+        local = LocalRuntime(worker.run_dir, settings.data_dir, worker.job_uid_base)
+        self._runtimes: dict[str, Runtime] = {local.name: local}
+        self._certificates = Certificates(
+            db, vault, settings.data_dir / "control" / "tls", settings.certificate_names, clock.now
+        )
+        # A successor of the same name takes the lease over at once, on this machine or where it moved to.
+        self._lease = WorkLease(db, "work", f"{worker.name}@{socket.gethostname()}", clock.now)
+
+    async def run(self) -> None:
+        """Serves and works until the end is asked for; then drains, the API before what its calls wait for."""
+        await self._make_first_admin()
+        await derive.derive_all(self._db, self._doors, clock.now())
+        await self._certificates.look()
+        sweep = Sweep(self._db, clock.now)
+        async with asyncio.TaskGroup() as group:
+            loops = [
+                group.create_task(self._serve_feed()),
+                group.create_task(self._lease.hold(self._work)),
+                group.create_task(steadily("sweeping", sweep.look, every_s=SWEEP_EVERY_S)),
+                group.create_task(
+                    steadily("looking after certificates", self._certificates.look, every_s=CERTIFICATES_EVERY_S)
+                ),
+            ]
+            async with self._served_api():
+                await self._supervisor.ready()
+                log.info("control serves")
+                await end_asked_for(self._worker.lifeline_fd)
+                log.info("control drains")
+            for loop in loops:
+                loop.cancel()
+
+    async def _make_first_admin(self) -> None:
+        """User `admin`, when there never was anybody. Raises ValueError when the password for it is unfit."""
+        password = self._worker.settings.admin_password
+        async with self._db.read() as session:
+            if await people.user_count(session):
+                return
+        if password is None or password_fault(password) is not None:
+            raise ValueError(
+                "STARLIGHT_ADMIN_PASSWORD holds no fit password for the first admin (8 to 1024 characters)"
+            )
+        password_hash = await self._sign_in.hash(password)
+        now = clock.now()
+        async with self._db.write() as session:
+            await people.add_user(session, "admin", password_hash, Role.ADMIN, now)
+            await audit.record(
+                session,
+                at=now,
+                user_id=None,
+                user_name="",
+                action="user.add",
+                subject="user:admin",
+                address="",
+                detail={"why": "first start"},
+            )
+        log.info("made the first user, admin")
+
+    async def _serve_feed(self) -> None:
+        async with self._db.write() as session:
+            epoch = await feed.epoch(session)
+        source = Feed(self._db, self._vault, self._gateways, self._sign_in, epoch=epoch, now=clock.now)
+        with await self._supervisor.listener("feed") as listener:
+            await FeedServer(listener, source).run()
+
+    async def _work(self) -> None:
+        """What only the holder of the lease does."""
+        probe = Probe(self._db, self._lease, self._runtimes, clock.now)
+        launcher = Launcher(self._db, self._lease, probe, self._runtimes, self._apps, clock.now)
+        jobs = Jobs(self._db, launcher, probe, self._gateways, self._runtimes)
+        routes = Routes(self._db, self._lease, self._gateways, self._supervisor, clock.now)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(jobs.run())
+            group.create_task(routes.run())
+
+    @asynccontextmanager
+    async def _served_api(self) -> AsyncIterator[None]:
+        """The API and the console, on the listener that gateways pass calls to."""
+        listener = await self._supervisor.listener("control")
+        runner = web.AppRunner(make_api(self._context(), pages=self._pages), access_log=None, shutdown_timeout=DRAIN_S)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listener, backlog=_BACKLOG).start()
+            yield
+        finally:
+            await runner.cleanup()
+            listener.close()
+
+    def _context(self) -> Context:
+        return Context(
+            db=self._db,
+            now=clock.now,
+            settings=self._worker.settings,
+            runtimes=self._runtimes,
+            ports=Ports(self._supervisor, self._doors.random_ports, self._held_ports),
+            apps=self._apps,
+            gateways=self._gateways,
+            signin=self._sign_in,
+            vault=self._vault,
+        )
+
+    async def _held_ports(self) -> set[int]:
+        async with self._db.read() as session:
+            return await entries.held_ports(session)
+
+
+def doors_of(settings: Settings) -> Doors:
+    """Where entries are reached, from the settings."""
+    fixed = {
+        Protocol.HTTP: settings.http_port,
+        Protocol.HTTPS: settings.https_port,
+        Protocol.SSH: settings.ssh_port,
+        Protocol.TCP: settings.tcp_port,
+    }
+    ports = settings.random_ports
+    return Doors(settings.base_domain, fixed, range(ports.first, ports.last + 1))
+
+
+async def end_asked_for(lifeline_fd: int | None) -> None:
+    """Returns at SIGTERM or SIGINT, or when the other end of the lifeline is gone."""
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, asked.set)
+    if lifeline_fd is not None:
+        # Nothing is ever written to it: it becomes readable when the supervisor has ended.
+        loop.add_reader(lifeline_fd, asked.set)
+    try:
+        await asked.wait()
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+        if lifeline_fd is not None:
+            loop.remove_reader(lifeline_fd)
