@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gateway import cancellation
 from gateway.contract.routes import Protocol
 
 log = logging.getLogger(__name__)
@@ -75,4 +76,5 @@ async def _run(key: Hashable, listener: socket.socket, serve: Serve) -> None:
                 await serve(listener)
             except Exception:  # whatever it is, the listener must be served again
                 log.exception("service %s failed; starting it again", key)
+            cancellation.pass_on()
             await asyncio.sleep(_RESTART_S)

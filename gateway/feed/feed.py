@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
+from gateway import cancellation
 from gateway.contract.codec import Change, Record, decode_change, decode_record
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, Question
 from gateway.core.table import Table
@@ -85,6 +86,7 @@ class Feed:
                 log.exception("the feed failed; serving on with revision %d", self._table.revision)
             pause_s = _BACKOFF_S if self._online.is_set() else min(pause_s * 2, _BACKOFF_LIMIT_S)
             self._hang_up()
+            cancellation.pass_on()
             await asyncio.sleep(pause_s)
 
     async def listed(self) -> None:

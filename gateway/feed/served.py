@@ -13,6 +13,7 @@ import socket
 from collections.abc import AsyncIterator
 from typing import Any, Final, Protocol
 
+from gateway import cancellation
 from gateway.contract.codec import Change, Record, encode_change, encode_record, key_of, kind_of
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, SLICE_RECORDS, Question
 from gateway.feed.lines import Lines, LineTooLongError
@@ -94,6 +95,7 @@ class FeedServer:
             log.exception("feed of %s failed", connection.name or "a stranger")
         finally:
             await lines.close()
+        cancellation.pass_on()
         if self._speaking.get(connection.name) is connection:
             await self._keep_lease(connection)
 
@@ -209,25 +211,27 @@ class _Connection:
             await self._send_slice(records[middle:], revision, last)
 
     async def _watch(self, revision: int, orders: asyncio.Queue[int | None]) -> int | None:
-        """Sends changes, and an empty message when nothing changed for a beat; returns the next order."""
+        """Sends changes, or a sign of life when nothing changed for a beat; returns the next order."""
+        quiet = True  # the first message tells where we are, even when nothing changed
         while orders.empty():
             changes = await self._source.changes_after(revision, SLICE_RECORDS)
             if changes is None:
                 await self._lines.write({"gone": True})
                 break
-            await self._send_changes(changes, revision)
-            if not changes:
-                await self._wait(revision)
-            else:
-                revision = changes[-1].revision
+            if changes or quiet:
+                await self._send_changes(changes, revision)
+            revision = changes[-1].revision if changes else revision
+            quiet = not changes and not await self._news(revision)
         return await orders.get()
 
-    async def _wait(self, revision: int) -> None:
+    async def _news(self, revision: int) -> bool:
+        """Whether something newer came within a beat."""
         try:
             async with asyncio.timeout(self._beat_s):
                 await self._source.wait_for(revision)
         except TimeoutError:
-            return  # the empty message that follows is the sign of life
+            return False
+        return True
 
     async def _send_changes(self, changes: list[Change], revision: int) -> None:
         newest = changes[-1].revision if changes else revision
