@@ -6,4 +6,4 @@ bin=.venv/bin
 echo "== vitest"
 $bin/python scripts/set_up/console.py run --silent test -- --reporter=dot
 echo "== pytest"
-exec $bin/python -m pytest -q "$@"
+exec $bin/python -m pytest -q -p tests.house.minutes "$@"

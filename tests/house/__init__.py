@@ -1,0 +1,1 @@
+"""House rules: what every file of the project keeps to, checked."""
