@@ -62,6 +62,10 @@ class Menu:
         if self._marked not in self._ways:
             self._marked = None
 
+    def say(self, text: str) -> None:
+        """A sentence to show until the next key."""
+        self._message = text
+
     def resize(self, columns: int, lines: int) -> None:
         """The terminal has this size; a size of 0 is 80 or 24."""
         self._columns = min(columns or 80, _SIZE_LIMIT)

@@ -222,6 +222,15 @@ def test_a_dumb_terminal_gets_plain_text() -> None:
     assert drawn.count(b"jupyter-17") == 3
 
 
+def test_a_sentence_stays_until_the_next_key() -> None:
+    """Why a job was not entered is shown in the menu."""
+    made = menu()
+    made.say("作业已挂起。")
+    assert "作业已挂起。" in screen(made.draw(NOW))
+    made.type(b"1")
+    assert "作业已挂起。" not in screen(made.draw(NOW))
+
+
 def test_entering_a_job_is_announced() -> None:
     """The last line of the menu names the job."""
     assert menu().farewell(JOBS[0]) == "\r\n正在进入 jupyter-17 …\r\n".encode()

@@ -1,0 +1,200 @@
+"""A direct-tcpip channel (`ssh -L`, `-D`, `-W`, `-J`): to a port of the job, or to a job by its name.
+
+The channel is confirmed once the job's side is connected, so that a refusal reaches the client as
+one and a program that speaks first loses nothing. Each direction ends by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import asyncssh
+
+from gateway.core.decide import Admission
+from gateway.core.menu_words import job_list
+from gateway.core.refusals import Code, Refusal, sentence
+from gateway.entries.ssh.ends import End, Inlet, Outlet
+from gateway.entries.ssh.guest import Guest
+from gateway.entries.ssh.routing import Several
+from gateway.wire.bridge import DialFault
+from gateway.wire.relay import Count
+
+_READ_BYTES = 64 * 1024
+
+Reached = tuple[socket.socket, Count]
+"""A connected socket of the job's side, and who counts the bytes: inward, outward."""
+Reach = Callable[[], AbstractAsyncContextManager[Reached]]
+"""Connects the far side for as long as the block runs. Raises asyncssh.ChannelOpenError."""
+
+
+class Forward(asyncssh.SSHTCPSession[bytes]):
+    """One forwarded connection."""
+
+    def __init__(self, guest: Guest, reach: Reach) -> None:
+        """Nothing is connected before `opened` is awaited."""
+        self._guest, self._reach = guest, reach
+        self._connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._confirmed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def opened(self) -> Forward:
+        """Itself, once the far side is connected. Raises asyncssh.ChannelOpenError when it cannot be."""
+        self._task = self._guest.spawn(self._run())
+        await self._connected
+        return self
+
+    # What asyncssh calls: nothing here waits or raises ------------------------------------------
+
+    def connection_made(self, chan: asyncssh.SSHTCPChannel[bytes]) -> None:
+        """The channel is confirmed."""
+        self._channel = chan
+        self._inlet = Inlet(chan.pause_reading, chan.resume_reading)
+        self._outlet = Outlet(self._guest.connection, chan)
+
+    def session_started(self) -> None:
+        """Bytes may go both ways."""
+        self._confirmed.set()
+
+    def data_received(self, data: bytes, _datatype: asyncssh.DataType) -> None:
+        """Bytes from the client."""
+        self._inlet.put(data)
+
+    def eof_received(self) -> bool:
+        """The client sends no more; the answer goes on."""
+        self._inlet.put(End())
+        return True
+
+    def pause_writing(self) -> None:
+        """The client's window is used up."""
+        self._outlet.pause()
+
+    def resume_writing(self) -> None:
+        """The client takes more."""
+        self._outlet.resume()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """The channel is gone."""
+        if self._task is not None:
+            self._task.cancel()
+
+    # The work -----------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            async with self._reach() as (sock, count):
+                self._connected.set_result(None)
+                await self._confirmed.wait()
+                await self._relay(sock, count)
+        except asyncssh.ChannelOpenError as fault:
+            self._fail(fault)
+        except Exception:
+            self._fail(asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, "the gateway failed"))
+            raise
+        finally:
+            self._connected.cancel()
+            if self._confirmed.is_set():
+                self._channel.abort()  # what was to be sent is sent; a client that is cut off gets no more
+
+    def _fail(self, fault: asyncssh.ChannelOpenError) -> None:
+        if not self._connected.done():
+            self._connected.set_exception(fault)
+
+    async def _relay(self, sock: socket.socket, count: Count) -> None:
+        reader, writer = await asyncio.open_connection(sock=sock)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._to_job(writer, count))
+                await self._to_client(reader, count)
+            writer.close()
+            await writer.wait_closed()
+        except* ConnectionError:
+            pass  # one side broke off; the other is closed at once
+        finally:
+            writer.transport.abort()
+
+    async def _to_client(self, reader: asyncio.StreamReader, count: Count) -> None:
+        while data := await reader.read(_READ_BYTES):
+            await self._outlet.write(data)
+            count(0, len(data))
+        await self._outlet.end()
+
+    async def _to_job(self, writer: asyncio.StreamWriter, count: Count) -> None:
+        while isinstance(data := await self._inlet.get(), bytes):
+            writer.write(data)
+            await writer.drain()
+            count(len(data), 0)
+        if writer.can_write_eof():
+            writer.write_eof()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a destination means the job's own machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def to_port(guest: Guest, port: int) -> Reach:
+    """A port of the job that the connection named or entered."""
+
+    @asynccontextmanager
+    async def reach() -> AsyncIterator[Reached]:
+        admission = _admitted(guest)
+        cut: list[Refusal] = []
+        loop = asyncio.get_running_loop()
+
+        def end(refusal: Refusal) -> None:
+            cut.append(refusal)
+            life.reschedule(loop.time())
+
+        try:
+            async with (
+                asyncio.timeout(None) as life,
+                guest.gate.visits.open(admission, "ssh-forward", guest.address, end) as visit,
+            ):
+                with await _dial(guest, admission, port) as sock:
+                    guest.routing.entered(admission)
+                    yield sock, visit.count
+        except TimeoutError:
+            if not cut:
+                raise
+            raise refused(guest, cut[0]) from None
+
+    return reach
+
+
+async def _dial(guest: Guest, admission: Admission, port: int) -> socket.socket:
+    try:
+        return await guest.gate.bridge.connect(admission, port=port, deadline_s=guest.gate.config.dial_s)
+    except DialFault as fault:
+        raise refused(guest, fault.refusal, asyncssh.OPEN_CONNECT_FAILED) from fault
+
+
+def _admitted(guest: Guest) -> Admission:
+    destination = guest.routing.admit()
+    match destination:
+        case Admission():
+            return destination
+        case Several(why, ways):
+            entry = ways[0].entry
+            text = job_list(why, ways, guest.visitor.name, entry.host, entry.port, guest.language)
+            raise asyncssh.ChannelOpenError(asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, text)
+        case Refusal():
+            raise refused(guest, destination)
+
+
+def refused(
+    guest: Guest, refusal: Refusal, code: int = asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
+) -> asyncssh.ChannelOpenError:
+    """A refusal in the tongue of channel opening (RFC 4254 section 5.1)."""
+    return asyncssh.ChannelOpenError(code, sentence(refusal, guest.language))
+
+
+def unsupported(guest: Guest) -> asyncssh.ChannelOpenError:
+    """The answer to destinations and kinds of forward that no job has."""
+    return refused(guest, Refusal(Code.UNSUPPORTED))

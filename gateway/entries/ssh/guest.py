@@ -1,0 +1,75 @@
+"""What the channels of one signed-in connection share: who came, from where, where to, and their tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from gateway.core.grounds import user_ground
+from gateway.core.refusals import Code, Refusal
+from gateway.core.tickets import Visitor
+from gateway.entries.ssh.protocol import Connection
+from gateway.entries.ssh.routing import Routing
+from gateway.wire.gate import Gate
+
+log = logging.getLogger(__name__)
+
+CHANNELS_LIMIT: Final = 512
+"""Channels of one connection, sessions and forwards together."""
+
+
+class Guest:
+    """One signed-in connection."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        connection: Connection,
+        visitor: Visitor,
+        routing: Routing,
+        address: str,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`tasks` ends with the connection."""
+        self.gate, self.connection, self.visitor = gate, connection, visitor
+        self.routing, self.address = routing, address
+        self._tasks = tasks
+        self._running: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Runs one channel's work. What it raises is logged and ends nothing but this channel."""
+        task = self._tasks.create_task(self._guarded(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def leave(self) -> None:
+        """Ends all work: the connection is gone."""
+        for task in self._running:
+            task.cancel()
+
+    def full(self) -> Refusal | None:
+        """Why no further channel may be opened, if so."""
+        crowded = (
+            self.connection.channel_count > CHANNELS_LIMIT or len(self.gate.visits) >= self.gate.config.visits_limit
+        )
+        return Refusal(Code.BUSY) if crowded else None
+
+    def known(self) -> bool:
+        """Whether the person and the credential that they signed in with still stand."""
+        grounds = (user_ground(self.visitor.user_id or 0), *self.visitor.grounds)
+        return all(self.gate.table.stands(ground, self.gate.now()) for ground in grounds)
+
+    @property
+    def language(self) -> str:
+        """The language that the person chose in the console."""
+        user = self.gate.table.user_by_name(self.visitor.name)
+        return user.language if user is not None else "en"
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("a channel of %s from %s failed", self.visitor.name, self.address)

@@ -1,0 +1,94 @@
+"""How a person signs in to ssh: a key of their profile, or their password.
+
+Keys are known from the table, so that they open the door while control is away; a password is
+control's to judge and to limit. A key counts when a request was signed with it, never when it was
+only offered, and an offer is no failure: an agent may hold many keys. Password tries are counted
+when they begin, so that a client that sends many at once gains nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from typing import Final
+
+from asyncssh import DISC_NO_MORE_AUTH_METHODS_AVAILABLE, DisconnectError
+
+from gateway.core.refusals import Code, Refusal, next_step, sentence
+from gateway.core.ssh_name import Login, split
+from gateway.core.tickets import Visitor, by_key, by_password
+from gateway.wire.gate import Gate
+
+TRIES_LIMIT: Final = 6
+"""Passwords and bad signatures that one connection may try (OpenSSH's MaxAuthTries)."""
+PASSWORD_LIMIT: Final = 1024
+"""Characters of a password (contract: passwords have 8 to 1,024); a longer one is not asked about."""
+
+
+class SignIn:
+    """One connection's way to a Visitor. `visitor` is set once, by the request that succeeded."""
+
+    def __init__(self, gate: Gate, address: str, tell: Callable[[str], None]) -> None:
+        """`tell` shows a sentence to a person who has not signed in yet."""
+        self._gate, self._address, self._tell = gate, address, tell
+        self._tries = 0
+        self.login: Login | None = None
+        self.visitor: Visitor | None = None
+
+    def begin(self, login_name: str) -> None:
+        """The client named a user; what it proved under another name does not count."""
+        self.login, self.visitor = split(login_name), None
+
+    def knows_key(self, fingerprint: str) -> bool:
+        """Whether the named person has this key. Asked for offers too, so that nothing may change here."""
+        return self._by_key(fingerprint) is not None
+
+    def key_signed(self, public_data: bytes, *, good: bool) -> None:
+        """A request came signed with this key. Raises DisconnectError after too many bad signatures."""
+        visitor = self._by_key(fingerprint(public_data))
+        if good:
+            self.visitor = visitor
+        elif visitor is not None:  # a stranger's key is an offer in other words: some clients sign at once
+            self._count_try()
+            self._count_failure()
+
+    async def password(self, password: str) -> bool:
+        """Whether control finds the password right. Raises DisconnectError after too many tries."""
+        self._count_try()
+        self.visitor = None
+        login = self.login
+        if login is None or len(password) > PASSWORD_LIMIT:
+            return self._failed()
+        answer = await self._gate.ask.password(login.user, password, self._address)
+        if isinstance(answer, Refusal):
+            return self._failed(answer)
+        self.visitor = by_password(answer, self._gate.table)
+        return self.visitor is not None or self._failed(Refusal(Code.CONTROL_AWAY))
+
+    def _by_key(self, key: str) -> Visitor | None:
+        return by_key(key, self.login.user, self._gate.table) if self.login is not None else None
+
+    def _failed(self, refusal: Refusal | None = None) -> bool:
+        if refusal is not None and refusal.code is not Code.WRONG_PASSWORD:
+            self._tell("\n".join(f"{sentence(refusal, word)} {next_step(refusal, word)}" for word in ("zh", "en")))
+        self._count_failure()
+        return False
+
+    def _count_try(self) -> None:
+        self._tries += 1
+        if self._tries > TRIES_LIMIT:
+            self._send_away()
+
+    def _count_failure(self) -> None:
+        if self._tries >= TRIES_LIMIT:
+            self._send_away()
+
+    def _send_away(self) -> None:
+        raise DisconnectError(DISC_NO_MORE_AUTH_METHODS_AVAILABLE, "Too many authentication failures")
+
+
+def fingerprint(public_data: bytes) -> str:
+    """A public key's fingerprint as OpenSSH writes it: `SHA256:` and unpadded base64."""
+    digest = hashlib.sha256(public_data).digest()
+    return f"SHA256:{base64.b64encode(digest).rstrip(b'=').decode()}"
