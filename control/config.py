@@ -13,13 +13,15 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import os
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
+
+from control import setting_values as values
+from control.setting_values import PortRange
 
 T = TypeVar("T")
 
@@ -34,8 +36,6 @@ _NOT_BUILT: Final = {
 _WORKER_NAMES: Final = frozenset(
     {"run_dir", "name", "lifeline_fd", "control_uid", "gateway_uid", "job_uid_base", "feed_key", "assets_dir"}
 )
-_DOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
-_MOST_PROCESSES: Final = 64
 _DEFAULT_MOST_PROCESSES: Final = 8
 """More web processes than this have to be asked for: each holds a table of its own in memory."""
 
@@ -46,20 +46,6 @@ class SettingsError(ValueError):
     def __init__(self, faults: list[str]) -> None:
         super().__init__("\n".join(faults))
         self.faults = tuple(faults)
-
-
-@dataclass(frozen=True, slots=True)
-class PortRange:
-    """Port numbers from `first` to `last`, both included."""
-
-    first: int
-    last: int
-
-    def __contains__(self, port: int) -> bool:
-        return self.first <= port <= self.last
-
-    def __str__(self) -> str:
-        return f"{self.first}-{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,30 +117,32 @@ def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Setti
     """
     source = _Source(environ, _read_file(file))
     source.refuse_unknown()
-    data_dir = source.take("data_dir", _path, Path("var").resolve())
-    host = source.take("host", _address, "127.0.0.1")
-    ports = {name: source.take(name, _port, number) for name, number in zip(PORT_NAMES, _DEFAULT_PORTS, strict=True)}
-    insecure = source.take("insecure_http", _switch, False)
-    public = source.take("public_address", _text, "")
-    console_url = source.take("console_url", _origin, _default_console_url(host, public, ports["console_port"]))
+    data_dir = source.take("data_dir", values.path, Path("var").resolve())
+    host = source.take("host", values.address, "127.0.0.1")
+    ports = {
+        name: source.take(name, values.port, number) for name, number in zip(PORT_NAMES, _DEFAULT_PORTS, strict=True)
+    }
+    insecure = source.take("insecure_http", values.switch, False)
+    public = source.take("public_address", values.line, "")
+    console_url = source.take("console_url", values.origin, _default_console_url(host, public, ports["console_port"]))
     settings = Settings(
         data_dir=data_dir,
         host=host,
         **ports,
-        random_ports=source.take("random_ports", _port_range, PortRange(32768, 65535)),
-        base_domain=source.take("base_domain", _domain, "proxy.localhost"),
+        random_ports=source.take("random_ports", values.port_range, PortRange(32768, 65535)),
+        base_domain=source.take("base_domain", values.domain, "proxy.localhost"),
         console_url=console_url,
-        console_name=source.take("console_name", _domain, _default_console_name(console_url)),
+        console_name=source.take("console_name", values.domain, _default_console_name(console_url)),
         public_address=public,
-        admin_password=source.take("admin_password", _password, None),
+        admin_password=source.take("admin_password", values.password, None),
         database_url=source.take(
-            "database_url", _database, f"sqlite+aiosqlite:///{data_dir / 'control' / 'starlight.db'}"
+            "database_url", values.database, f"sqlite+aiosqlite:///{data_dir / 'control' / 'starlight.db'}"
         ),
-        allow_unisolated=source.take("allow_unisolated", _switch, False),
-        gateway_processes=source.take("gateway_processes", _processes, _default_processes()),
-        max_stale_s=source.take("max_stale_s", _seconds, 300.0),
+        allow_unisolated=source.take("allow_unisolated", values.switch, False),
+        gateway_processes=source.take("gateway_processes", values.processes, _default_processes()),
+        max_stale_s=source.take("max_stale_s", values.seconds, 300.0),
         insecure_http=insecure,
-        uid_base=source.take("uid_base", _uid, None),
+        uid_base=source.take("uid_base", values.uid, None),
     )
     faults = source.faults + _clashes(settings)
     if faults:
@@ -179,12 +167,12 @@ def read_worker_settings(environ: Mapping[str, str]) -> WorkerSettings:
     """
     settings = read_settings(environ)
     source = _Source(environ, {})
-    run_dir = source.take("run_dir", _path, settings.run_dir)
-    name = source.take("name", _text, "")
-    lifeline = source.take("lifeline_fd", _uid, None)
-    control_uid = source.take("control_uid", _uid, os.getuid())
-    gateway_uid = source.take("gateway_uid", _uid, os.getuid())
-    job_uid_base = source.take("job_uid_base", _uid, None)
+    run_dir = source.take("run_dir", values.path, settings.run_dir)
+    name = source.take("name", values.line, "")
+    lifeline = source.take("lifeline_fd", values.uid, None)
+    control_uid = source.take("control_uid", values.uid, os.getuid())
+    gateway_uid = source.take("gateway_uid", values.uid, os.getuid())
+    job_uid_base = source.take("job_uid_base", values.uid, None)
     feed_key = source.take("feed_key", bytes.fromhex, b"")
     if len(feed_key) != 32:
         source.faults.append("STARLIGHT_FEED_KEY holds 64 hex digits; `starlight up` makes it")
@@ -311,103 +299,3 @@ def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return str(value)
-
-
-def _text(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("it holds control characters")
-    return text.strip()
-
-
-def _path(text: str) -> Path:
-    return Path(text).expanduser().resolve()
-
-
-def _address(text: str) -> str:
-    if text == "localhost":
-        return "127.0.0.1"
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        raise ValueError(f"{text!r} is not an IP address to listen on, like 127.0.0.1 or 0.0.0.0") from None
-
-
-def _number(text: str, first: int, last: int) -> int:
-    if not re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) or not first <= int(text) <= last:
-        raise ValueError(f"{text!r} is not a number from {first} to {last}")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    return _number(text, 1, 65535)
-
-
-def _processes(text: str) -> int:
-    return _number(text, 1, _MOST_PROCESSES)
-
-
-def _uid(text: str) -> int:
-    return _number(text, 0, 2**32 - 2)
-
-
-def _seconds(text: str) -> float:
-    return float(_number(text.removesuffix(".0"), 1, 86_400))
-
-
-def _port_range(text: str) -> PortRange:
-    first, dash, last = text.partition("-")
-    if not dash:
-        raise ValueError(f"{text!r} is not a range like 32768-65535")
-    ports = PortRange(_port(first.strip()), _port(last.strip()))
-    if ports.first > ports.last:
-        raise ValueError(f"{text!r} ends before it begins")
-    return ports
-
-
-def _domain(text: str) -> str:
-    name = text.strip().rstrip(".").lower()
-    if not _DOMAIN.fullmatch(name) or name.rpartition(".")[2].isdigit():
-        raise ValueError(f"{text!r} is not a host name (write other scripts in their xn-- form)")
-    return name
-
-
-def _origin(text: str) -> str:
-    wrong = f"{text!r} is not an address like https://console.example.com:8443, without a path"
-    try:
-        url = urlsplit(text.strip())
-        port = url.port
-    except ValueError:
-        raise ValueError(wrong) from None
-    bare = url.path in ("", "/") and not url.query and not url.fragment and "@" not in url.netloc
-    if url.scheme not in ("http", "https") or not url.hostname or not bare:
-        raise ValueError(wrong)
-    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
-    default = {"http": 80, "https": 443}[url.scheme]
-    return f"{url.scheme}://{host}" + (f":{port}" if port and port != default else "")
-
-
-def _password(text: str) -> str | None:
-    if not 8 <= len(text) <= 1024:
-        raise ValueError("a password has 8 to 1,024 characters")
-    return text
-
-
-def _database(text: str) -> str:
-    scheme, rest, tail = text.partition("://")
-    drivers = {
-        "sqlite": "sqlite+aiosqlite",
-        "sqlite+aiosqlite": "sqlite+aiosqlite",
-        "postgres": "postgresql+asyncpg",
-        "postgresql": "postgresql+asyncpg",
-        "postgresql+asyncpg": "postgresql+asyncpg",
-    }
-    if not rest or scheme not in drivers:
-        raise ValueError("it begins with postgresql:// or sqlite:///")  # the rest may hold a password: not repeated
-    return f"{drivers[scheme]}://{tail}"
-
-
-def _switch(text: str) -> bool:
-    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if text.lower() not in known:
-        raise ValueError(f"{text!r} is neither 1 nor 0")
-    return known[text.lower()]

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from control.config import PREFIX, PortRange, Settings
+from control.config import PREFIX, Settings
+from control.setting_values import PortRange
 from control.supervisor.holder import holder_of
 from control.supervisor.identity import Identities
 from gateway.contract.calls import listen

@@ -64,7 +64,7 @@ def works(venv: Path) -> bool:
 
 def install(venv: Path, *words: str) -> None:
     """pip install, quiet but for errors."""
-    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q", "install"]
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q", "install"]
     subprocess.run([*pip, *words], check=True)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from control.config import (
-    PortRange,
     SettingsError,
     is_loopback,
     read_settings,
     read_worker_settings,
     to_environment,
 )
+from control.setting_values import PortRange
 
 
 def faults_of(environ: dict[str, str], file: Path | None = None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from control.config import PortRange
+from control.setting_values import PortRange
 from control.supervisor.desk import Desk, all_ready
 from control.supervisor.identity import Identities
 from control.supervisor.listeners import Listeners

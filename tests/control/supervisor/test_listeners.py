@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from control.config import PortRange, read_settings
+from control.config import read_settings
+from control.setting_values import PortRange
 from control.supervisor.identity import Identities
 from control.supervisor.listeners import Listeners, PortsBusyError
 from tests.control.supervisor.running import PORT_NAMES, free_ports
