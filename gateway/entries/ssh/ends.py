@@ -159,7 +159,7 @@ class Outlet:
 
     async def end(self) -> None:
         """Tells the client that no more data comes, after all data. The other direction stays open."""
+        await self.flush()
         if not self._ended:
             self._ended = True
-            await self.flush()
             self._channel.write_eof()

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gateway.contract.bridge import FrameKind
 from gateway.entries.ssh.ends import End, Inlet, Item, Outlet, Resize, Signal
 from gateway.wire.frames import Frames, payload_of
 from gateway.wire.visits import Visit
+
+_EXIT_SOON_S: Final = 0.5
+"""How long the end of output waits for the exit. A program's exit follows it at once, and PuTTY, having
+seen the end of both directions, closes the channel: an exit status after that would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +33,21 @@ async def join(inlet: Inlet, outlet: Outlet, frames: Frames, visit: Visit) -> Ex
 
     Raises ConnectionError when the client's channel is closed.
     """
-    ending, gone = None, None
+    ending, gone, ended = None, None, asyncio.Event()
     async with asyncio.TaskGroup() as pumps:
-        upstream = pumps.create_task(_to_job(inlet, frames, visit))
+        others = [pumps.create_task(_to_job(inlet, frames, visit)), pumps.create_task(_end(outlet, ended))]
         try:
-            ending = await _to_client(outlet, frames, visit)
+            ending = await _to_client(outlet, frames, visit, ended)
         except ConnectionError as fault:
             gone = fault  # raised outside of the group, which would wrap it
-        upstream.cancel()
+        for pump in others:
+            pump.cancel()
     if gone is not None:
         raise gone
     return ending
 
 
-async def _to_client(outlet: Outlet, frames: Frames, visit: Visit) -> Exit | None:
+async def _to_client(outlet: Outlet, frames: Frames, visit: Visit, ended: asyncio.Event) -> Exit | None:
     while (frame := await _next(frames)) is not None:
         kind, payload = frame
         match kind:
@@ -50,12 +55,19 @@ async def _to_client(outlet: Outlet, frames: Frames, visit: Visit) -> Exit | Non
                 await outlet.write(payload, error=kind is FrameKind.ERROR)
                 visit.count(0, len(payload))
             case FrameKind.EOF:
-                await outlet.end()
+                ended.set()
             case FrameKind.EXIT:
                 return _exit(payload_of(payload))
             case _:
                 pass  # RESIZE and SIGNAL go the other way
     return None
+
+
+async def _end(outlet: Outlet, ended: asyncio.Event) -> None:
+    """Passes on the end of output where the program goes on without any."""
+    await ended.wait()
+    await asyncio.sleep(_EXIT_SOON_S)
+    await outlet.end()
 
 
 async def _next(frames: Frames) -> tuple[FrameKind, bytes] | None:

@@ -93,8 +93,8 @@ class FakeBridge:
                 others = [pumps.create_task(_take(reader, program)), pumps.create_task(_watch(near, program.process))]
                 with contextlib.suppress(ConnectionError):
                     await program.print(writer)
-                    status = await program.process.wait()
-                    writer.write(encode_frame(FrameKind.EOF) + _exit(status))
+                    writer.write(encode_frame(FrameKind.EOF))
+                    writer.write(_exit(await program.process.wait()))
                     await writer.drain()
                 for task in others:
                     task.cancel()

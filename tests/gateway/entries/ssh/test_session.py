@@ -77,6 +77,16 @@ async def test_a_killed_program_ends_with_its_signal(tmp_path: Path) -> None:
         assert (await process.wait()).exit_status == 5
 
 
+async def test_the_end_of_output_is_passed_on_before_the_exit(tmp_path: Path) -> None:
+    """A program that closes its output and goes on: the client reads to the end meanwhile."""
+    async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+        process = await client.create_process("echo out; exec >&- 2>&-; read x; exit 4")
+        async with asyncio.timeout(5):
+            assert await process.stdout.read() == "out\n"
+        process.stdin.write("go\n")
+        assert (await process.wait()).exit_status == 4
+
+
 async def test_multiplexed_commands_with_input_work(tmp_path: Path) -> None:
     """B8: Ansible's way, three commands over one connection."""
     async with world(tmp_path, *lone_job()) as made:
