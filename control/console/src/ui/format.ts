@@ -18,12 +18,12 @@ export function dateTimeZone(at: string): string {
   return `${dateTime(at)} (${Intl.DateTimeFormat().resolvedOptions().timeZone}, ${offset})`;
 }
 
-/** `3 d 04:05:06`, `04:05:06`; seconds are whole. */
-export function duration(seconds: number): string {
+/** `3 d 04:05:06`, `04:05:06`; seconds are whole. `day` is the word for days. */
+export function duration(seconds: number, day: string): string {
   const s = Math.max(0, Math.floor(seconds));
   const clock = `${TWO(Math.floor(s / 3600) % 24)}:${TWO(Math.floor(s / 60) % 60)}:${TWO(s % 60)}`;
   const days = Math.floor(s / 86400);
-  return days ? `${days} d ${clock}` : clock;
+  return days ? `${days} ${day} ${clock}` : clock;
 }
 
 /** Binary sizes: `1.5 GiB`. */

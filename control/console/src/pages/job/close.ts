@@ -11,7 +11,7 @@ import { ranSeconds } from "./usage";
 export function askToClose(job: Job, done: (job: Job) => void): void {
   const ran = ranSeconds(job, Date.now());
   const facts = [t("close.nodes", { n: job.nodes })];
-  if (ran !== null) facts.push(t("close.ran", { time: duration(ran) }));
+  if (ran !== null) facts.push(t("close.ran", { time: duration(ran, t("time.day")) }));
   const ended = job.ended_at !== null;
   confirm({
     title: t("close.title"),

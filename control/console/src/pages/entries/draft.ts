@@ -1,0 +1,96 @@
+/** An entry as it is being filled in: checked while typing, and turned into the API's EntrySpec. Pure. */
+
+import type { Entry, EntrySpec, Level, Protocol } from "@/api/types";
+
+export interface Draft {
+  name: string;
+  protocol: Protocol;
+  /** 使用非固定端口: a port of its own instead of the protocol's fixed one. */
+  random: boolean;
+  level: Level;
+  port: string;
+  /** The platform picks the target port and tells the job (only before it starts). */
+  auto: boolean;
+  terminal: boolean;
+  appProtocol: "http1" | "h2c" | "https";
+}
+
+export type Field = "name" | "protocol" | "level" | "port" | "target_port";
+/** Words below `entryFault` in the i18n files, by field. */
+export type Faults = Partial<Record<Field, string>>;
+export interface Taken {
+  names: string[];
+  ports: number[];
+}
+
+const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_. -]*[\p{L}\p{N}_.-])?$/u;
+
+export function newDraft(): Draft {
+  return {
+    name: "",
+    protocol: "http",
+    random: false,
+    level: "private",
+    port: "",
+    auto: false,
+    terminal: false,
+    appProtocol: "http1",
+  };
+}
+
+/** What the rules of the platform make of a draft: a tcp entry is open on a port of its own, a terminal is a web page. */
+export function settle(draft: Draft): Draft {
+  const web = draft.protocol === "http" || draft.protocol === "https";
+  const next = { ...draft, terminal: draft.terminal && web };
+  if (draft.protocol === "tcp") Object.assign(next, { random: true, level: "open" });
+  if (next.terminal && next.level === "open") next.level = "private";
+  if (!web) next.appProtocol = "http1";
+  return next;
+}
+
+export function faultsOf(draft: Draft, taken: Taken): Faults {
+  const faults: Faults = {};
+  const name = draft.name.trim();
+  if (!name) faults.name = "nameMissing";
+  else if (name.length > 63) faults.name = "nameLong";
+  else if (!NAME.test(name)) faults.name = "nameForm";
+  else if (taken.names.includes(name)) faults.name = "nameTaken";
+  if (draft.protocol === "ssh" && draft.level === "open" && !draft.random) faults.level = "sshOpen";
+  if (draft.terminal || draft.auto) return faults;
+  const port = Number(draft.port);
+  if (!draft.port.trim()) faults.target_port = "portMissing";
+  else if (!/^\d+$/.test(draft.port.trim()) || port < 1 || port > 65535) faults.target_port = "portForm";
+  else if (taken.ports.includes(port)) faults.target_port = "portTaken";
+  return faults;
+}
+
+export function specOf(draft: Draft): EntrySpec {
+  const spec: EntrySpec = {
+    name: draft.name.trim(),
+    protocol: draft.protocol,
+    level: draft.level,
+    port: draft.random ? "random" : "fixed",
+  };
+  if (draft.terminal) spec.service = "terminal";
+  else spec.target_port = draft.auto ? "auto" : Number(draft.port);
+  if (draft.appProtocol !== "http1" && !draft.terminal) spec.app_protocol = draft.appProtocol;
+  return spec;
+}
+
+export function draftOf(entry: Entry): Draft {
+  return {
+    name: entry.name,
+    protocol: entry.protocol,
+    random: entry.port_kind === "random",
+    level: entry.level,
+    port: entry.target_port === null ? "" : String(entry.target_port),
+    auto: false,
+    terminal: entry.service === "terminal",
+    appProtocol: entry.app_protocol as Draft["appProtocol"],
+  };
+}
+
+export function takenBy(entries: { name: string; target_port?: number | "auto" | null }[]): Taken {
+  const ports = entries.map((entry) => entry.target_port).filter((port) => typeof port === "number");
+  return { names: entries.map((entry) => entry.name), ports };
+}
