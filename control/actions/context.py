@@ -31,16 +31,13 @@ class Gateways(Protocol):
 
 
 class Apps(Protocol):
-    """The apps that can be submitted by name; `control.apps` installs what they need."""
+    """The apps that can be submitted by name. What they need is installed by the first job that needs it."""
 
     def known(self) -> tuple[App, ...]:
         """All of them, in the order in which they are offered."""
 
     def state(self, name: str) -> AppState:
         """How far the installation of one is. Raises KeyError for an unknown name."""
-
-    async def install(self, name: str) -> None:
-        """Starts the installation, or joins the one under way; returns once it runs. Repeating it does no harm."""
 
 
 @dataclass(frozen=True, slots=True)

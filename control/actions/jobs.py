@@ -55,8 +55,6 @@ async def submit(ctx: Context, who: Person, wish: Wish) -> tuple[JobSeen, bool]:
         if known is not None:
             return await show(ctx, who, known.id), False
     spec = await resolve(ctx, who, wish)
-    if spec.app is not None:
-        await ctx.apps.install(spec.app)
     async with reserved_ports(ctx, spec.entries) as ports, acting(ctx, who, "job.submit", f"user:{who.id}") as act:
         job, is_new = await _add(ctx, act, who, spec, ports)
     return await show(ctx, who, job.id), is_new

@@ -13,7 +13,6 @@ from control.actions.jobs import JobSeen, seen
 from control.store import counters, jobs, people, shares
 from control.store.engine import Hints
 
-APP_TOPIC: Final = "app"
 _BATCH: Final = 50
 
 
@@ -23,13 +22,12 @@ class News:
 
     jobs: bool = False
     shared: bool = False
-    apps: bool = False
     account: bool = False
 
 
 @dataclass(slots=True)
 class Watch:
-    """Collects hints for one person. Bounded: however many come, there are four flags."""
+    """Collects hints for one person. Bounded: however many come, there are three flags."""
 
     news: News = field(default_factory=News)
     told: asyncio.Event = field(default_factory=asyncio.Event)
@@ -55,7 +53,6 @@ async def watch(hints: Hints, who: Person) -> AsyncIterator[Watch]:
         hints.listen(jobs.TOPIC, _set(watched, "jobs", None)),
         hints.listen(shares.GRANT_TOPIC, _set(watched, "shared", mine)),
         hints.listen(people.USER_TOPIC, _set(watched, "account", mine)),
-        hints.listen(APP_TOPIC, _set(watched, "apps", None)),
     ]
     try:
         yield watched

@@ -36,25 +36,25 @@ async def own_job(session: AsyncSession, who: Person, job_id: str) -> Job:
     return job
 
 
-async def own_entry(session: AsyncSession, who: Person, reference: str | int) -> tuple[Entry, Job]:
+async def own_entry(session: AsyncSession, who: Person, reference: str) -> tuple[Entry, Job]:
     """An entry that `who` may change and share: the owner of its job."""
     entry, job = await _entry(session, reference)
     if job.owner_id == who.id:
         return entry, job
     if who.is_admin:
         raise problem(Code.FORBIDDEN)
-    raise problem(Code.NOT_FOUND, what=str(reference))
+    raise problem(Code.NOT_FOUND, what=reference)
 
 
-async def removable_entry(session: AsyncSession, who: Person, reference: str | int) -> tuple[Entry, Job]:
+async def removable_entry(session: AsyncSession, who: Person, reference: str) -> tuple[Entry, Job]:
     """An entry that `who` may take away: the owner of its job, and administrators."""
     entry, job = await _entry(session, reference)
     if job.owner_id != who.id and not who.is_admin:
-        raise problem(Code.NOT_FOUND, what=str(reference))
+        raise problem(Code.NOT_FOUND, what=reference)
     return entry, job
 
 
-async def passable_entry(session: AsyncSession, who: Person, reference: str | int, now: float) -> tuple[Entry, Job]:
+async def passable_entry(session: AsyncSession, who: Person, reference: str, now: float) -> tuple[Entry, Job]:
     """An entry that `who` may pass, by the same rules as the gateway: owner, share guest, or by its level.
 
     Raises ProblemError ENTRY_FORBIDDEN: that an entry is there is no secret to who knows its label.
@@ -77,16 +77,15 @@ async def account_named(session: AsyncSession, reference: str) -> User:
     return found
 
 
-async def entry_named(session: AsyncSession, reference: str | int) -> Entry | None:
+async def entry_named(session: AsyncSession, reference: str) -> Entry | None:
     """The entry with this id or label, whoever it belongs to."""
-    text = str(reference)
-    if _LABEL.fullmatch(text):
-        return await entries.by_label(session, text)
-    return await entries.entry(session, int(text)) if _NUMBER.fullmatch(text) else None
+    if _LABEL.fullmatch(reference):
+        return await entries.by_label(session, reference)
+    return await entries.entry(session, int(reference)) if _NUMBER.fullmatch(reference) else None
 
 
-async def _entry(session: AsyncSession, reference: str | int) -> tuple[Entry, Job]:
+async def _entry(session: AsyncSession, reference: str) -> tuple[Entry, Job]:
     entry = await entry_named(session, reference)
     if entry is None:
-        raise problem(Code.NOT_FOUND, what=str(reference)[:40])
+        raise problem(Code.NOT_FOUND, what=reference)
     return entry, await session.get_one(Job, entry.job_id)

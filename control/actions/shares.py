@@ -126,7 +126,7 @@ async def remove_grant(ctx: Context, who: Person, reference: str, grant_id: int)
     return await settle(ctx, revision)
 
 
-async def redeem(ctx: Context, who: Person, code: str, reference: str | int | None) -> EntrySeen:
+async def redeem(ctx: Context, who: Person, code: str, reference: str | None) -> EntrySeen:
     """Lets `who` pass the entry behind the code. An owner's own code opens their own entry and uses nothing up.
 
     Raises ProblemError SHARE_CODE_WRONG, SHARE_EXPIRED, SHARE_USED_UP, or RATE_LIMITED after too many wrong codes.
@@ -186,7 +186,7 @@ def _link(ctx: Context, code: str, entry: Entry) -> str:
     return f"{ctx.settings.console_url}/redeem#{urlencode({'code': code, 'entry': entry.label})}"
 
 
-async def _find(session: AsyncSession, code_hmac: str, reference: str | int | None) -> Share:
+async def _find(session: AsyncSession, code_hmac: str, reference: str | None) -> Share:
     entry = None if reference is None else await entry_named(session, reference)
     found = None
     if reference is None or entry is not None:

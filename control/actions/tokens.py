@@ -27,7 +27,7 @@ class Wish:
 
     name: str
     scope: Scope
-    entry: str | int | None
+    entry: str | None
     expires_at: float | None
 
 

@@ -62,9 +62,14 @@ def make_api(ctx: Context, *, pages: Path) -> web.Application:
     app[document.DOCUMENT] = document.render(ROUTES)
     for route in ROUTES:
         app.router.add_route(route.method, PREFIX + route.path, _serve(route))
+    app.on_response_prepare.append(_name_server)
     app.router.add_get("/healthz", health.show)
     app.router.add_get(_NOT_THE_API, serve_console(pages))
     return app
+
+
+async def _name_server(_request: web.Request, answer: web.StreamResponse) -> None:
+    answer.headers["Server"] = "starlight"  # instead of the versions of what it is made of
 
 
 def _serve(route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from control.actions import apps
 from control.actions.apps import AppSeen
 from control.api.asked import Asked
-from control.api.route import Access, Shape, route
+from control.api.route import Shape, route
 from control.api.shapes.entries import EntryTemplate, print_spec
 
 
@@ -20,7 +20,7 @@ class Install(Shape):
 
 
 class App(Shape):
-    """A job template. One that is not installed yet installs itself at its first submit."""
+    """A job template. The first job of one that is not installed yet has it installed."""
 
     name: str
     title: str
@@ -34,11 +34,6 @@ class App(Shape):
 async def list_apps(asked: Asked) -> list[App]:
     """The apps that can be submitted by name."""
     return [_print(asked, seen) for seen in apps.known(asked.ctx)]
-
-
-async def install_app(asked: Asked, app: str) -> App:
-    """Starts an app's installation, or joins the one under way."""
-    return _print(asked, await apps.install(asked.ctx, asked.who, app))
 
 
 def _print(asked: Asked, seen: AppSeen) -> App:
@@ -55,7 +50,4 @@ def _print(asked: Asked, seen: AppSeen) -> App:
     )
 
 
-ROUTES: Final = (
-    route("GET", "/apps", list_apps),
-    route("POST", "/apps/{app}/install", install_app, access=Access.ADMIN, status=202),
-)
+ROUTES: Final = (route("GET", "/apps", list_apps),)

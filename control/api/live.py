@@ -39,7 +39,7 @@ async def watch_live(asked: Asked, query: LiveQuery) -> web.WebSocketResponse:
     """A WebSocket that tells what changes for the signed-in person.
 
     First `{"hello": {"revision", "reset"}}`; `reset` means: fetch again what you show. Then
-    `{"revision", "jobs": [Job], "shared": bool, "apps": bool}` for each change, and `{"tick": TIME}` every 15 s.
+    `{"revision", "jobs": [Job], "shared": bool}` for each change, and `{"tick": TIME}` every 15 s.
     Closes with 4401 when the sign-in ends, 1012 when control restarts, 1013 for a reader that is too slow.
     """
 
@@ -69,16 +69,16 @@ async def _tell(asked: Asked, query: LiveQuery, channel: Channel, watched: Watch
 
 async def _tell_news(asked: Asked, query: LiveQuery, channel: Channel, news: News, revision: int) -> int:
     """Tells all there is to tell after `revision`, and returns the revision reached."""
-    shared, apps = news.shared, news.apps
-    while news.jobs or shared or apps:
+    shared = news.shared
+    while news.jobs or shared:
         changed, revision = await live.changes(asked.ctx, asked.who, revision, everyone=query.owner == "*")
-        if changed or shared or apps:
+        if changed or shared:
             jobs = [print_job(each, asked.language, asked.ctx.settings).model_dump(mode="json") for each in changed]
-            message = {"revision": revision, "jobs": jobs, "shared": shared, "apps": apps}
+            message = {"revision": revision, "jobs": jobs, "shared": shared}
             await channel.say(json.dumps(message, ensure_ascii=False))
         if not changed:
             break
-        shared = apps = False
+        shared = False
     return revision
 
 

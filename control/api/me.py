@@ -8,7 +8,7 @@ from control.actions import keys, me, tokens
 from control.api.asked import Asked
 from control.api.route import Body, Shape, route
 from control.api.shapes.people import MadeToken, ScopeWord, Token, User, print_made_token, print_token, print_user
-from control.api.values import Instant, Line, Listed, Raw, Secret, When, whole
+from control.api.values import Instant, Line, Listed, Raw, Reference, Secret, When, whole
 from control.store import tables
 from gateway.contract.people import Scope
 
@@ -48,7 +48,7 @@ class NewToken(Body):
 
     name: Line
     scope: ScopeWord = "api"
-    entry: Line | int | None = None
+    entry: Reference | None = None
     expires_at: When | None = None
 
 

@@ -38,6 +38,8 @@ async def speak_problems(request: web.Request, handler: Handler) -> web.StreamRe
     except ProblemError as refusal:
         return print_problem(refusal.problem, language_of(request))
     except ValidationError as faults:
+        if faults.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+            return print_problem(Problem(Code.MALFORMED, {"why": "not JSON"}), language_of(request))
         return print_problem(Problem(Code.INVALID_INPUT, {}, field_faults(faults)), language_of(request))
     except web.HTTPException as plain:
         if plain.status < 400:
@@ -123,8 +125,6 @@ def _field_code(kind: str, context: dict[str, Any]) -> tuple[FieldCode, dict[str
         return FieldCode.INVALID, {"why": _bound(context)}
     if kind == "value_error" and isinstance(context.get("error"), FieldError):
         return context["error"].code, context["error"].params
-    if kind == "json_invalid":
-        return FieldCode.TYPE, {"wanted": "JSON"}
     wanted = _WANTED.get(kind.split("_", maxsplit=1)[0], "")
     return (FieldCode.TYPE, {"wanted": wanted}) if wanted else (FieldCode.INVALID, {"why": kind})
 

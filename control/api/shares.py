@@ -11,7 +11,7 @@ from control.actions.entries import EntrySeen
 from control.api.asked import Asked
 from control.api.route import Body, Shape, route
 from control.api.shapes.entries import Entry, print_entry
-from control.api.values import Instant, Line, Listed, Secret, When, Withdrawn, print_withdrawn, whole
+from control.api.values import Instant, Listed, Reference, Secret, When, Withdrawn, print_withdrawn, whole
 
 
 class NewShare(Body):
@@ -54,7 +54,7 @@ class Redemption(Body):
     """A code to redeem. `entry` (its id or label) is needed when the owner chose the code; the link carries it."""
 
     code: Secret
-    entry: Line | int | None = None
+    entry: Reference | None = None
 
 
 class JobOfEntry(Shape):

@@ -41,6 +41,10 @@ def _storable(text: str) -> str:
     return text
 
 
+def _read_reference(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 
 Instant = Annotated[float, PlainSerializer(rfc3339, return_type=str), WithJsonSchema(_DATE_TIME)]
@@ -57,6 +61,10 @@ Raw = Annotated[str, Field(max_length=64 * 1024), AfterValidator(_storable)]
 
 Secret = Annotated[str, Field(max_length=2048), AfterValidator(_storable)]
 """A password, code or token on its way in. Its own rules are its noun's."""
+
+
+Reference = Annotated[str, BeforeValidator(_read_reference), Field(max_length=64)]
+"""What names an entry in a body: its id (a number or text) or its label."""
 
 
 class PageQuery(Query):

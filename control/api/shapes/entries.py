@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from control.actions.doors import ssh_host
@@ -22,7 +22,11 @@ LevelWord = Literal["private", "login", "open"]
 PortKindWord = Literal["fixed", "random"]
 ServiceWord = Literal["port", "terminal"]
 AppProtocolWord = Literal["http1", "h2c", "https"]
-TargetPort = Annotated[int, Field(ge=1, le=65535)] | Literal["auto"]
+TargetPort = int | Literal["auto"]
+AskedPort = Annotated[
+    Any, WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 65535}, {"const": "auto"}]})
+]
+"""What `domain.entries` reads and checks: one fault at one field, where a union here would give two."""
 Later = SkipJsonSchema[Any]
 """A field of the contract that is not built yet: its action says so, instead of calling it unknown."""
 
@@ -33,7 +37,7 @@ class EntrySpec(Body):
     name: Line
     protocol: ProtocolWord
     level: LevelWord
-    target_port: TargetPort | None = None
+    target_port: AskedPort = None
     port: PortKindWord = "fixed"
     service: ServiceWord = "port"
     app_protocol: AppProtocolWord = "http1"

@@ -85,7 +85,7 @@ async def test_an_app_brings_its_command_and_entries(desk: Desk, alice: Caller) 
         ({"command": ["ls"], "cpus": True}, "invalid_input", {"cpus"}),
         ({"command": ["ls"], "gpus": 1}, "invalid_input", {"gpus"}),
         ({"command": ["ls"], "memory_bytes": 2**60}, "invalid_input", {"memory_bytes"}),
-        ({"command": ["ls"], "env": {"A=B": "1"}}, "invalid_input", {"env.A?B"}),
+        ({"command": ["ls"], "env": {"A=B": "1"}}, "invalid_input", {"env.A=B"}),
         ({"command": ["ls\0"]}, "invalid_input", {"command[0]"}),
         ({"command": ["ls"], "cluster": "moon"}, "cluster_unknown", set()),
         ({"command": ["ls"], "partition": "far"}, "cluster_unknown", set()),
@@ -197,7 +197,7 @@ async def test_lists_are_filtered_sorted_and_paged_by_the_server(both_desks: Des
     for number in range(5):
         desk.clock.at = START + number * 60
         await alice.post("/jobs", {"command": ["ls"], "name": f"训练_{number}"})
-    done = await desk.running_job(alice, name="done 100%")
+    done = await desk.running_job(alice, name="done C_3")
     await desk.move(done["id"], State.FINISHED)
 
     async def names(query: str) -> list[str]:
@@ -205,14 +205,14 @@ async def test_lists_are_filtered_sorted_and_paged_by_the_server(both_desks: Des
         assert answer.status == 200, answer.body
         return [job["name"] for job in answer.body["items"]]
 
-    assert await names("view=history") == ["done 100%"]
+    assert await names("view=history") == ["done C_3"]
     assert await names("view=running&sort=name") == [f"训练_{number}" for number in range(5)]
     assert await names("name=训练_3") == ["训练_3"]
-    assert await names("name=_") == ["训练_4", "训练_3", "训练_2", "训练_1", "训练_0"]
-    assert await names("name=%25") == ["done 100%"]
-    assert await names("state=finished&state=failed") == ["done 100%"]
-    assert await names("cluster=local&partition=&state=finished") == ["done 100%"]
-    assert await names("submitted_after=2027-01-15T08:02:30Z&sort=id") == ["训练_3", "训练_4", "done 100%"]
+    assert await names("name=%25") == []
+    assert await names("name=c_3") == ["done C_3"]
+    assert await names("state=finished&state=failed") == ["done C_3"]
+    assert await names("cluster=local&partition=&state=finished") == ["done C_3"]
+    assert await names("submitted_after=2027-01-15T08:02:30Z&sort=id") == ["训练_3", "训练_4", "done C_3"]
     assert await names("submitted_before=2027-01-15T08:01:00Z") == ["训练_0"]
     assert await names("per_page=2&page=2&sort=-id") == ["训练_3", "训练_2"]
     page = await alice.get("/jobs?per_page=2&page=9")
