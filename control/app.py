@@ -11,8 +11,8 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +54,7 @@ log = logging.getLogger(__name__)
 DRAIN_S: Final = 4.0
 """Seconds for which open requests may go on after the end was asked for."""
 _BACKLOG: Final = 1024
+_ENDS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 async def run(worker: WorkerSettings, pages: Path) -> None:
@@ -62,8 +63,9 @@ async def run(worker: WorkerSettings, pages: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     db = Database(make_engine(worker.settings.database_url))
     try:
-        await upgrade(db)
-        await Control(worker, db, load_vault(folder / "vault.key"), pages).run()
+        with end_asked_for(worker.lifeline_fd) as end:
+            await upgrade(db)
+            await Control(worker, db, load_vault(folder / "vault.key"), pages).run(end)
     finally:
         await db.close()
 
@@ -90,8 +92,8 @@ class Control:
         # A successor of the same name takes the lease over at once, on this machine or where it moved to.
         self._lease = WorkLease(db, "work", f"{worker.name}@{socket.gethostname()}", clock.now)
 
-    async def run(self) -> None:
-        """Serves and works until the end is asked for; then drains, the API before what its calls wait for."""
+    async def run(self, end: asyncio.Event) -> None:
+        """Serves and works until `end`; then drains, the API before what its calls wait for."""
         await self._make_first_admin()
         await derive.derive_all(self._db, self._doors, clock.now())
         await self._certificates.look()
@@ -108,7 +110,7 @@ class Control:
             async with self._served_api():
                 await self._supervisor.ready()
                 log.info("control serves")
-                await end_asked_for(self._worker.lifeline_fd)
+                await end.wait()
                 log.info("control drains")
             for loop in loops:
                 loop.cancel()
@@ -199,20 +201,20 @@ def doors_of(settings: Settings) -> Doors:
     return Doors(settings.base_domain, fixed, range(ports.first, ports.last + 1))
 
 
-async def end_asked_for(lifeline_fd: int | None) -> None:
-    """Returns at SIGTERM or SIGINT, or when the other end of the lifeline is gone."""
+@contextmanager
+def end_asked_for(lifeline_fd: int | None) -> Iterator[asyncio.Event]:
+    """An event that is set at SIGTERM or SIGINT, or when the other end of the lifeline is gone."""
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
+    for number in _ENDS:
         loop.add_signal_handler(number, asked.set)
     if lifeline_fd is not None:
         # Nothing is ever written to it: it becomes readable when the supervisor has ended.
         loop.add_reader(lifeline_fd, asked.set)
     try:
-        await asked.wait()
+        yield asked
     finally:
-        for number in signals:
+        for number in _ENDS:
             loop.remove_signal_handler(number)
         if lifeline_fd is not None:
             loop.remove_reader(lifeline_fd)
