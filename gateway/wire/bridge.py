@@ -104,28 +104,32 @@ class Bridge:
     async def _call(
         self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float
     ) -> tuple[Reply, list[int]]:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + deadline_s
         path = str(self._run_dir / f"bridge-{admission.target.engine}.sock")
         try:
             message = encode_call(_as_call(verb, admission, args, self._now() + deadline_s))
         except ValueError as fault:
             raise DialFault(_refusal(Code.TOO_LARGE, admission), str(fault)) from fault
-        while True:
-            try:
-                answer, descriptors = await call(path, message, deadline_s=deadline - loop.time())
-            except TimeoutError as fault:
-                raise DialFault(_refusal(Code.UNREACHABLE, admission), f"no answer from {path}") from fault
-            except OSError as fault:
-                log.debug("bridge %s: %s; trying again", path, fault)
-                await asyncio.sleep(_RETRY_S)
-                continue
-            try:
-                return decode_reply(answer), descriptors
-            except ValueError as fault:
-                for descriptor in descriptors:
-                    os.close(descriptor)
-                raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
+        try:
+            async with asyncio.timeout(deadline_s):
+                answer, descriptors = await _patient_call(path, message, deadline_s)
+        except TimeoutError as fault:
+            raise DialFault(_refusal(Code.UNREACHABLE, admission), f"no answer from {path}") from fault
+        try:
+            return decode_reply(answer), descriptors
+        except ValueError as fault:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
+
+
+async def _patient_call(path: str, message: bytes, deadline_s: float) -> tuple[bytes, list[int]]:
+    """The answer, asked for again and again while the bridge restarts; the caller's deadline ends it."""
+    while True:
+        try:
+            return await call(path, message, deadline_s=deadline_s)
+        except OSError as fault:
+            log.debug("bridge %s: %s; trying again", path, fault)
+        await asyncio.sleep(_RETRY_S)
 
 
 def _as_call(verb: Verb, admission: Admission, args: dict[str, Any], expires_at: float) -> Call:
