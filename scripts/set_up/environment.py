@@ -30,7 +30,7 @@ def ensure(root: Path, purpose: str) -> None:
         shutil.rmtree(venv, ignore_errors=True)
     if not venv.exists():
         print(f"set-up: making .venv with {sys.executable}")
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        make(venv)
     (venv / UNDER_WAY).touch()
     print(f"set-up: installing {LOCKS[purpose]}")
     install(venv, "--require-hashes", "-r", str(root / LOCKS[purpose]))
@@ -50,6 +50,11 @@ def fingerprint(root: Path, purpose: str) -> str:
         sys.version,
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def make(venv: Path) -> None:
+    """An empty environment with pip."""
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
 
 
 def works(venv: Path) -> bool:
