@@ -127,8 +127,7 @@ def url_of(protocol: Protocol, host: str, port: int) -> str | None:
             return f"{protocol.value}://{host}{'' if port == implied else f':{port}'}/"
         case Protocol.TCP:
             return f"tcp://{host}:{port}"
-        case Protocol.SSH:
-            return None
+    return None
 
 
 class _Reader:

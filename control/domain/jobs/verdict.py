@@ -54,8 +54,8 @@ def judge(known: Known, seen: Observed, now: float) -> Verdict | None:
             return _ended(known, seen, now)  # nothing of it runs any more
         case Phase.LOST:
             return _live(known, State.FAULT, _warning(EventCode.FAULT, detail=seen.detail), now)
-        case Phase.ENDED:
-            return _ended(known, seen, now)
+    assert seen.phase is Phase.ENDED
+    return _ended(known, seen, now)
 
 
 def judge_silence(known: Known, silent_s: float, now: float) -> Verdict | None:
@@ -116,8 +116,8 @@ def _ended(known: Known, seen: Observed, now: float) -> Verdict:
             return _abnormal(_warning(EventCode.TIME_LIMIT, time_limit_s=known.time_limit_s), at)
         case Cause.SIGNAL | Cause.STOPPED:
             return _abnormal(_warning(EventCode.KILLED, signal=seen.signal or "TERM"), at)
-        case Cause.SHIM_DIED | None:
-            return _abnormal(_warning(EventCode.SHIM_DIED), at)
+    assert seen.cause in {Cause.SHIM_DIED, None}
+    return _abnormal(_warning(EventCode.SHIM_DIED), at)
 
 
 def _was_closed(known: Known, seen: Observed, at: float) -> bool:
