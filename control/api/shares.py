@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
 from control.actions import shares
 from control.actions.entries import EntrySeen
 from control.api.asked import Asked
-from control.api.route import Body, Shape, route
+from control.api.route import Body, Query, Shape, route
 from control.api.shapes.entries import Entry, print_entry
 from control.api.values import Instant, Listed, Reference, Secret, When, Withdrawn, print_withdrawn, whole
 
@@ -32,6 +32,12 @@ class Share(Shape):
     max_uses: int | None
     uses: int
     created_at: Instant
+
+
+class EntriesQuery(Query):
+    """Which entries: those that others shared with the reader."""
+
+    view: Literal["shared"] = "shared"
 
 
 class Guest(Shape):
@@ -112,7 +118,7 @@ async def redeem_share(asked: Asked, body: Redemption) -> Redeemed:
     return Redeemed(entry=_entry(asked, seen), job=_job(seen))
 
 
-async def list_shared_entries(asked: Asked) -> Listed[SharedEntry]:
+async def list_shared_entries(asked: Asked, query: EntriesQuery) -> Listed[SharedEntry]:  # noqa: ARG001 - one view so far
     """Entries that others shared with the reader, the newest first."""
     return whole(
         [
