@@ -6,7 +6,7 @@ ship together, and CONTRACT_VERSION tells when they do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -28,6 +28,9 @@ RECORD_KINDS: Final[dict[str, type[Record]]] = {
     "secret": Secret,
 }
 _KIND_OF: Final[dict[type[Record], str]] = {shape: kind for kind, shape in RECORD_KINDS.items()}
+_FIELDS: Final[dict[str, frozenset[str]]] = {
+    kind: frozenset(field.name for field in fields(shape)) for kind, shape in RECORD_KINDS.items()
+}
 _ADAPTERS: Final[dict[str, TypeAdapter[Any]]] = {kind: TypeAdapter(shape) for kind, shape in RECORD_KINDS.items()}
 
 
@@ -65,6 +68,8 @@ def decode_record(kind: str, plain: Any) -> Record:
     adapter = _ADAPTERS.get(kind)
     if adapter is None:
         raise ValueError(f"unknown record kind {kind!r}")
+    if isinstance(plain, dict) and not plain.keys() <= _FIELDS[kind]:
+        raise ValueError(f"a {kind} has no field {', '.join(sorted(plain.keys() - _FIELDS[kind]))}")
     record: Record = adapter.validate_python(plain)
     return record
 
