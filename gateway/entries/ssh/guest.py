@@ -53,7 +53,7 @@ class Guest:
     def full(self) -> Refusal | None:
         """Why no further channel may be opened, if so."""
         crowded = (
-            self.connection.channel_count > CHANNELS_LIMIT or len(self.gate.visits) >= self.gate.config.visits_limit
+            self.connection.channel_count >= CHANNELS_LIMIT or len(self.gate.visits) >= self.gate.config.visits_limit
         )
         return Refusal(Code.BUSY) if crowded else None
 

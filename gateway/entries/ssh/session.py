@@ -9,6 +9,7 @@ writes, except on a terminal.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from typing import Final
 
@@ -195,15 +196,14 @@ class Session(asyncssh.SSHServerSession[bytes]):
     async def _open(self, admission: Admission) -> Frames:
         bridge, deadline_s = self._guest.gate.bridge, self._guest.gate.config.dial_s
         if self._sftp:
-            return await Frames.over(await bridge.sftp(admission, deadline_s=deadline_s))
+            return await _frames(await bridge.sftp(admission, deadline_s=deadline_s))
         env = passed_on(self._channel.environment()) | about_connection(self._guest.connection)
         pty = None
         if self._pty is not None:
             size = _resize(*self._size)
             pty = Pty(self._pty[0], size.rows, size.columns, self._pty[1])
-        return await Frames.over(
-            await bridge.shell(admission, command=self._command, env=env, pty=pty, deadline_s=deadline_s)
-        )
+        stream = await bridge.shell(admission, command=self._command, env=env, pty=pty, deadline_s=deadline_s)
+        return await _frames(stream)
 
     # Words --------------------------------------------------------------------------------------
 
@@ -254,6 +254,15 @@ class Session(asyncssh.SSHServerSession[bytes]):
 
     def _kind(self) -> str:
         return "sftp" if self._sftp else "ssh"
+
+
+async def _frames(stream: socket.socket) -> Frames:
+    """The stream's frames; the stream is closed when the client leaves at this very moment."""
+    try:
+        return await Frames.over(stream)
+    except BaseException:
+        stream.close()
+        raise
 
 
 def _resize(columns: int, rows: int) -> Resize:

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,8 @@ class World:
     bridge: FakeBridge
     port: int
     asked: list[dict[str, Any]]
-    control: dict[str, Any] = field(default_factory=dict)
+    control: dict[str, Any]
+    stop: Callable[[], object]
 
     def put(self, *records: Record) -> None:
         """Records come or change, as the feed would bring them; withdrawn visits are cut."""
@@ -175,7 +176,7 @@ async def world(tmp_path: Path, *records: Record, entry_port: bool = False) -> A
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(ssh.serve(gate, listener, port=port))
             bridging = tasks.create_task(bridge.run())
-            made = World(home, gate, table, visits, bridge, port, asked, control)
+            made = World(home, gate, table, visits, bridge, port, asked, control, serving.cancel)
             try:
                 yield made
             finally:

@@ -1,0 +1,180 @@
+"""Forwards into the job: ssh -L, -D, -W, and what is refused."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from gateway.contract.routes import JobPhase
+from gateway.entries.ssh.forward import is_loopback
+from tests.gateway.core.ssh_world import job
+from tests.gateway.entries.ssh.world import World, lone_job, world
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def app(serve: Serve) -> AsyncIterator[int]:
+    """A program of the job that listens on a port."""
+
+    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(one, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@contextlib.asynccontextmanager
+async def forwarded(made: World, port: int, *, user: str = "alice") -> AsyncIterator[int]:
+    """`ssh -N -L`: a local port that leads to the job's."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        local = probe.getsockname()[1]
+    options = made.options(user.split("+", maxsplit=1)[0], "-N", "-L", f"127.0.0.1:{local}:localhost:{port}")
+    process = await asyncio.create_subprocess_exec("ssh", *options, f"{user}@127.0.0.1")
+    try:
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", local)
+                    writer.close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.05)
+        yield local
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Speaks first, then tells how many bytes came before the end."""
+    writer.write(b"hello\n")
+    count = len(await reader.read())
+    writer.write(f"{count}\n".encode())
+    await writer.drain()
+
+
+async def test_a_program_that_speaks_first_and_a_half_close_come_through(tmp_path: Path) -> None:
+    """B37, B38, B39: without any session, on first and later channels: all of both directions."""
+    async with world(tmp_path, *lone_job()) as made, app(greet) as port, forwarded(made, port) as local:
+        for _ in range(15):
+            reader, writer = await asyncio.open_connection("127.0.0.1", local)
+            assert await reader.readline() == b"hello\n"
+            writer.write(b"x" * 100_000)
+            writer.write_eof()
+            assert await reader.read() == b"100000\n"
+            writer.close()
+
+
+async def test_each_side_learns_that_the_other_is_gone(tmp_path: Path) -> None:
+    """B40: the app closes and the client ends; the client breaks off and the app's writes fail."""
+    broken = asyncio.Event()
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.readline() == b"close\n":
+            return
+        try:
+            while True:
+                writer.write(b"x" * 65536)
+                await writer.drain()
+        except ConnectionError:
+            broken.set()
+
+    async with world(tmp_path, *lone_job()) as made, app(pour) as port, forwarded(made, port) as local:
+        reader, writer = await asyncio.open_connection("127.0.0.1", local)
+        writer.write(b"close\n")
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", local)
+        writer.write(b"pour\n")
+        await reader.readexactly(1_000_000)
+        writer.transport.abort()
+        async with asyncio.timeout(5):
+            await broken.wait()
+
+
+async def test_refused_destinations_fail_and_the_connection_lives(tmp_path: Path) -> None:
+    """B42: nothing listens, another machine, a Unix socket, the way back: each is refused, the next channel works."""
+    async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            unused = probe.getsockname()[1]
+        with pytest.raises(asyncssh.ChannelOpenError) as refused:
+            await client.open_connection("localhost", unused)
+        assert refused.value.code == asyncssh.OPEN_CONNECT_FAILED
+        for host, port in (("example.org", 80), ("10.0.0.1", 22222), ("127.0.0.1", 70000)):
+            with pytest.raises(asyncssh.ChannelOpenError):
+                await client.open_connection(host, port)
+        with pytest.raises(asyncssh.ChannelOpenError):
+            await client.open_unix_connection("/run/x.sock")
+        with pytest.raises(asyncssh.ChannelListenError):
+            await client.forward_remote_port("", 0, "localhost", 1)
+        assert (await client.run("echo alive")).stdout == "alive\n"
+
+
+async def test_a_forward_needs_a_job_and_the_right_to_it(tmp_path: Path) -> None:
+    """Several jobs and no name, or a job that ended: refused with the sentence."""
+    async with world(tmp_path, *lone_job(), *lone_job("vim-2", number=2)) as made, app(greet) as port:
+        async with await made.client() as client:
+            with pytest.raises(asyncssh.ChannelOpenError, match="jupyter-17"):
+                await client.open_connection("localhost", port)
+        async with await made.client("alice+vim-2") as client:
+            reader, writer = await client.open_connection("127.0.0.1", port)
+            assert await reader.readline() == b"hello\n"
+            assert made.bridge.calls[-1].subject == "vim-2"
+            writer.close()
+            made.put(job("vim-2", phase=JobPhase.ENDED))
+            with pytest.raises(asyncssh.ChannelOpenError, match="已结束"):
+                await client.open_connection("127.0.0.1", port)
+
+
+async def test_withdrawal_cuts_a_forward(tmp_path: Path) -> None:
+    """A tunnel of a job that ended is closed at both ends within a second."""
+    gone = asyncio.Event()
+
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        gone.set()
+
+    async with world(tmp_path, *lone_job()) as made, app(wait) as port, await made.client() as client:
+        reader, _ = await client.open_connection("localhost", port)
+        made.put(job("jupyter-17", phase=JobPhase.ENDED))
+        async with asyncio.timeout(1):
+            assert await reader.read() == b""
+            await gone.wait()
+            await made.visits.wait_none()
+
+
+async def test_many_short_forwards_leave_a_shell_alone(tmp_path: Path) -> None:
+    """B48: the connection does not end with a forward."""
+    async with world(tmp_path, *lone_job()) as made, app(greet) as port, await made.client() as client:
+        shell = await client.create_process("read x; echo got $x")
+        for _ in range(20):
+            reader, writer = await client.open_connection("localhost", port)
+            writer.write_eof()
+            assert await reader.read() == b"hello\n0\n"
+            writer.close()
+        shell.stdin.write("it\n")
+        assert (await shell.wait()).stdout == "got it\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *[(host, True) for host in ("localhost", "LOCALHOST.", "127.0.0.1", "127.8.9.1", "::1")],
+        *[(host, False) for host in ("10.0.0.1", "example.org", "", "localhost.evil.org", "0.0.0.0")],
+    ],
+)
+def test_loopback_names_are_told_from_others(host: str, expected: bool) -> None:
+    """Only the job itself may be meant."""
+    assert is_loopback(host) is expected

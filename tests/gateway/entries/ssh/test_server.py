@@ -1,0 +1,36 @@
+"""The accepting end: draining, and peers that are no ssh clients."""
+
+import asyncio
+from pathlib import Path
+
+from gateway.core.refusals import Code
+from tests.gateway.entries.ssh.world import lone_job, world
+
+
+async def test_garbage_and_silence_end_by_themselves(tmp_path: Path) -> None:
+    """A web browser, random bytes and a client that hangs up at once disturb nobody."""
+    async with world(tmp_path, *lone_job()) as made:
+        for said in (b"GET / HTTP/1.1\r\n\r\n" * 100, bytes(range(256)) * 64, b"", b"SSH-2.0-x\r\n" + b"\xff" * 4096):
+            reader, writer = await asyncio.open_connection("127.0.0.1", made.port)
+            writer.write(said)
+            writer.write_eof()
+            async with asyncio.timeout(5):
+                await reader.read()
+            writer.close()
+        assert (await made.ssh("echo in")).out == b"in\n"
+
+
+async def test_a_restart_lets_commands_end_and_cuts_the_rest_with_a_sentence(tmp_path: Path) -> None:
+    """Cancelled, the service waits for its visits; the server's last call cuts them."""
+    async with world(tmp_path, *lone_job()) as made:
+        client = await made.client()
+        short = await client.create_process("sleep 0.3; echo done")
+        long = await client.create_process("echo up; sleep 777")
+        await long.stdout.readline()
+        made.stop()
+        assert (await short.wait()).stdout == "done\n"
+        made.visits.cut_all(Code.RESTARTING)
+        async with asyncio.timeout(1):
+            assert "网关正在重启" in str(await long.stderr.read())
+            assert (await long.wait()).exit_status == 255
+        client.close()
