@@ -42,6 +42,16 @@ class Environments:
         names = [path.name for path in paths if path.parent == self._directory]
         return [name for name in names if self._lock_file(name).exists() and not self._is_current(name)]
 
+    def knows(self, name: str) -> bool:
+        """Whether there is an environment of that name to be built."""
+        return name.isidentifier() and self._lock_file(name).exists()
+
+    def forget_interrupted(self) -> None:
+        """Takes back what a builder that was killed said of its progress: nothing is being built now."""
+        for path in self._directory.glob("*.progress.json"):
+            if self._read_progress(path.name.removesuffix(".progress.json")).get("state") == "building":
+                path.unlink()
+
     def progress(self, name: str) -> str:
         """One sentence on where the build is."""
         told = self._read_progress(name)

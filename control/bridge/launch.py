@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from control.agent.shim import kernel
-from control.agent.shim.record import replace
+from control.agent.shim.limits import remove_cgroups
+from control.agent.shim.record import replace, words_of
 from control.apps.environments import Environments
 from control.bridge.capabilities import Capabilities
 from control.bridge.homes import make_home
@@ -31,7 +32,7 @@ _FINAL: Final = ("ended", "lost")
 
 
 class Launcher:
-    """Starts and ends jobs. State: the starts under way, one task a job."""
+    """Starts and ends jobs. State: the starts under way, one task a job, and the builds that were asked for."""
 
     def __init__(
         self,
@@ -47,17 +48,19 @@ class Launcher:
         self._clock = clock
         self._tasks = tasks
         self._starting: dict[str, asyncio.Task[None]] = {}
+        self._building: dict[str, asyncio.Task[None]] = {}
 
     def resume(self) -> None:
         """Goes on with the starts that a predecessor began and did not finish."""
+        self._environments.forget_interrupted()
         for job in self._places.known():
             job_dir = self._places.job(job)
             if (job_dir / "spec.json").exists() and read_status(job_dir) is None:
                 self._begin(job)
 
     def leave(self) -> None:
-        """Lets go of the starts under way: a successor resumes them."""
-        for task in self._starting.values():
+        """Lets go of the starts and builds under way: a successor resumes what jobs wait for."""
+        for task in (*self._starting.values(), *self._building.values()):
             task.cancel()
 
     async def start(self, job: str, args: dict[str, Any]) -> Reply:
@@ -77,6 +80,16 @@ class Launcher:
         status = read_status(job_dir) or {}
         handle = {"job": job, "shim_pid": status.get("shim", {}).get("pid"), "boot": kernel.boot_id()}
         return Reply({"handle": handle, "isolation": self._capabilities.report()})
+
+    def prepare(self, app: str) -> Reply:
+        """Begins to build what an app needs, or joins the build under way; how far it is lies beside it."""
+        if not self._environments.knows(app):
+            return Reply(fault=Fault.NOT_FOUND, detail=f"no such app environment: {app[:80]}")
+        if app not in self._building:
+            task = self._tasks.create_task(self._build(app))
+            self._building[app] = task
+            task.add_done_callback(lambda _: self._building.pop(app, None))
+        return Reply({"state": "building"})
 
     def probe(self, args: dict[str, Any]) -> Reply:
         """What is true of up to 20 jobs; a job of which nothing is known here is left out."""
@@ -113,6 +126,7 @@ class Launcher:
             return Reply(fault=Fault.FAILED, detail="the job has not ended")
         if status is not None and is_alive(status["shim"]):
             return Reply(fault=Fault.FAILED, detail="the job's last streams are being closed")
+        remove_cgroups(job_dir)
         shutil.rmtree(job_dir, ignore_errors=True)
         return Reply()
 
@@ -129,9 +143,15 @@ class Launcher:
                 await self._environments.build(name)
             await spawn(job_dir)
         except (OSError, TimeoutError) as fault:
-            _log.warning("job %s could not be started: %s", job, fault)
+            _log.warning("job %s could not be started: %s", job, words_of(fault))
             if read_status(job_dir) is None:
-                self._write_never_started(job_dir, "launch_failed", str(fault) or "it took too long")
+                self._write_never_started(job_dir, "launch_failed", words_of(fault))
+
+    async def _build(self, app: str) -> None:
+        try:
+            await self._environments.build(app)
+        except (OSError, TimeoutError) as fault:
+            _log.warning("app %s could not be built: %s", app, words_of(fault))
 
     def _missing_apps(self, job_dir: Path) -> list[str]:
         spec = json.loads((job_dir / "spec.json").read_bytes())

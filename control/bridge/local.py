@@ -23,6 +23,7 @@ from gateway.contract.calls import Answer, Peer, serve
 _log = logging.getLogger(__name__)
 _CALL_S: Final = 60.0
 _STREAMS: Final = frozenset({Verb.CONNECT, Verb.SHELL, Verb.SFTP})
+_APP: Final = "app:"
 _OF_KNOWN_JOBS: Final = _STREAMS | {Verb.LOG, Verb.SIGNAL}
 
 
@@ -81,6 +82,8 @@ class LocalBridge:
             return Reply(self._capabilities.report()), []
         if call.verb is Verb.PROBE:
             return self._launcher.probe(call.args), []
+        if call.verb is Verb.START and call.subject.startswith(_APP):
+            return self._launcher.prepare(call.subject.removeprefix(_APP)), []
         job = self._job_of(call.subject)
         if job is None or (call.verb in _OF_KNOWN_JOBS and not self._places.job(job).exists()):
             return Reply(fault=Fault.NOT_FOUND, detail=f"no such job here: {call.subject[:80]}"), []

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from control.agent.shim import kernel
+from control.agent.shim.limits import remove_cgroups
 from control.agent.shim.record import replace
 
 _EVENTS: Final = 12
@@ -97,6 +98,7 @@ def _bury(job_dir: Path, status: dict[str, Any], now: float) -> dict[str, Any]:
         if same_boot and is_alive(process):
             with suppress(ProcessLookupError):
                 os.kill(process["pid"], signal.SIGKILL)
+    remove_cgroups(job_dir)
     (job_dir / "netns").unlink(missing_ok=True)  # a pasta that watches it ends with it
     (job_dir / "shim.sock").unlink(missing_ok=True)
     detail = "the process that keeps the job was killed" if same_boot else "the machine was started anew"

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from . import kernel, network
-from .limits import Cgroup, limit_memory_of_each_process
+from .limits import Cgroup, cgroup_name, limit_memory_of_each_process
 from .neighbours import forbidden, own_addresses
 from .outlet import fork_outlet
 from .record import words_of
@@ -53,7 +53,7 @@ def launch(spec: Spec, job_dir: Path) -> Launched:
     as_root = os.geteuid() == 0
     uid, gid = (spec.uid, spec.uid) if as_root and spec.uid else (os.getuid(), os.getgid())
     write_etc(spec, job_dir / "etc", uid, gid)
-    cgroup = Cgroup(spec.job, spec.limits)
+    cgroup = Cgroup(cgroup_name(job_dir), spec.limits)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:

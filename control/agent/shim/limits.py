@@ -5,6 +5,7 @@ State: the cgroup directories of one job. They are removed when the job has ende
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
 from contextlib import suppress
@@ -22,6 +23,7 @@ class Cgroup:
     """One job's cgroups. `held` names what they limit: some of memory, processes, cpu."""
 
     def __init__(self, name: str, limits: Limits, root: Path = CGROUPS) -> None:
+        """What cannot be made is left out; see `held`."""
         self._places: list[Path] = []
         self.held: set[str] = set()
         for controller, word, values in _wanted(limits):
@@ -61,11 +63,23 @@ class Cgroup:
                 (above / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
         place = parent / name
         place.mkdir(exist_ok=True)
-        if place not in self._places:
-            self._places.append(place)
         for file, value in values.items():
             if (place / file).exists():
                 (place / file).write_text(value, encoding="ascii")
+        if place not in self._places:
+            self._places.append(place)
+
+
+def cgroup_name(job_dir: Path) -> str:
+    """One name for each job of each instance on this machine."""
+    return f"{job_dir.name}-{hashlib.sha256(os.fsencode(job_dir)).hexdigest()[:12]}"
+
+
+def remove_cgroups(job_dir: Path, root: Path = CGROUPS) -> None:
+    """Removes what a shim that was killed could not."""
+    for place in (root / PARENT, *root.glob(f"*/{PARENT}")):
+        with suppress(OSError):
+            (place / cgroup_name(job_dir)).rmdir()
 
 
 def limit_memory_of_each_process(limit_bytes: int) -> None:

@@ -1,0 +1,100 @@
+"""Connections and file transfer into real jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from gateway.contract.bridge import Fault, Verb
+from tests.control.bridge.running import Bridge
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SERVER = """
+import http.server, socketserver, socket, threading, os
+class Six(http.server.ThreadingHTTPServer): address_family = socket.AF_INET6
+handler = http.server.SimpleHTTPRequestHandler
+for server in (http.server.ThreadingHTTPServer(("127.0.0.1", 8000), handler), Six(("::1", 8001), handler)):
+    threading.Thread(target=server.serve_forever).start()
+class Unix(socketserver.UnixStreamServer):
+    def get_request(self): return super().get_request()[0], ("local", 0)
+os.path.exists("app.sock") and os.unlink("app.sock")
+Unix("app.sock", handler).serve_forever()
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def job(bridge: Bridge) -> AsyncIterator[str]:
+    """A job that serves its work directory on IPv4, IPv6 and a Unix socket."""
+    await bridge.submit("web-1", ["/usr/bin/python3", "-c", SERVER])
+    async with asyncio.timeout(20):
+        while (await bridge.run("web-1", "test -S jobs/web-1/app.sock"))[1] != {"status": 0}:
+            await asyncio.sleep(0.05)
+    yield "web-1"
+
+
+@pytest.mark.parametrize("where", ["ipv4", "ipv6", "unix"])
+async def test_connect_reaches_the_jobs_listener(bridge: Bridge, job: str, where: str) -> None:
+    """The descriptor is the connection itself."""
+    path = str(bridge.data_dir / "homes/user1/jobs/web-1/app.sock")
+    args = {"ipv4": {"port": 8000}, "ipv6": {"port": 8001}, "unix": {"path": path}}[where]
+    reply, descriptors = await bridge.ask(Verb.CONNECT, job, **args)
+    assert reply.fault is None, reply
+    with socket.socket(fileno=descriptors[0]) as sock:
+        sock.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(sock, b"GET / HTTP/1.0\r\n\r\n")
+        assert (await loop.sock_recv(sock, 100)).startswith(b"HTTP/1.0 200")
+
+
+async def test_nobody_listening_is_told(bridge: Bridge, job: str) -> None:
+    """A port without a listener is its own answer, and a machine's own listener is none of the job's."""
+    with socket.create_server(("127.0.0.1", 0)) as machines:
+        for port in (9, machines.getsockname()[1]):
+            reply, descriptors = await bridge.ask(Verb.CONNECT, job, port=port)
+            assert (reply.fault, descriptors) == (Fault.NOT_LISTENING, [])
+
+
+@pytest.mark.parametrize("args", [{}, {"port": 0}, {"port": 65_536}, {"port": "x"}])
+async def test_a_wrong_port_is_refused(bridge: Bridge, job: str, args: dict[str, object]) -> None:
+    """A call that makes no sense is a bad request."""
+    reply, _ = await bridge.ask(Verb.CONNECT, job, **args)
+    assert reply.fault is Fault.BAD_REQUEST
+
+
+async def test_the_real_sftp_client_puts_and_gets(bridge: Bridge, job: str, tmp_path: Path) -> None:
+    """OpenSSH's sftp speaks through the frames with the server inside the job."""
+    content = os.urandom(1 << 20)
+    (tmp_path / "sent").write_bytes(content)
+    reply, descriptors = await bridge.ask(Verb.SFTP, job)
+    assert reply.fault is None, reply
+    adapter = tmp_path / "adapter"
+    adapter.write_text(f"#!/bin/sh\nexec {sys.executable} -m tests.control.bridge.frames_on_stdio {descriptors[0]}\n")
+    adapter.chmod(0o755)
+    batch = tmp_path / "batch"
+    batch.write_text(f"put {tmp_path}/sent through-sftp\nget through-sftp {tmp_path}/back\nls -l\nbye\n")
+    client = await asyncio.create_subprocess_exec(
+        "sftp", "-b", str(batch), "-S", str(adapter), "-s", "sftp", "anyone@job",
+        pass_fds=descriptors, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    os.close(descriptors[0])
+    output, _ = await asyncio.wait_for(client.communicate(), 30)
+    assert client.returncode == 0, output
+    assert (tmp_path / "back").read_bytes() == content
+    assert (bridge.data_dir / "homes/user1/through-sftp").stat().st_size == len(content)
+
+
+async def test_a_port_of_another_persons_job_is_not_reached(bridge: Bridge, job: str) -> None:
+    """An entry onto another's port is refused: inside this job nobody listens there."""
+    await bridge.submit("else-1", ["sleep", "1000"], person=2)
+    await bridge.running("else-1")
+    reply, _ = await bridge.ask(Verb.CONNECT, "else-1", port=8000)
+    assert reply.fault is Fault.NOT_LISTENING
