@@ -262,6 +262,8 @@ class Chunked:
         if len(self._line) > (TRAILER_LIMIT if self._want == "trailer" else CHUNK_LINE_LIMIT):
             raise Malformed("a line of the chunked framing is too long")
         if not end:
+            if self._want == "data end" and self._line != b"\r":
+                raise Malformed("a chunk is longer than its size")
             return len(data)
         line, self._line = self._line, b""
         if not line.endswith(b"\r\n"):

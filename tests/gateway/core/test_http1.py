@@ -362,6 +362,7 @@ def feed_bytewise(body: Chunked, data: bytes) -> None:
         b"3 \r\n",
         b"11111111111111111\r\n",
         b"1\na",
+        b"1\r\nab",
         b"1\r\nab\r\n",
         b"1\r\na\n",
         b"1\r\na0\r\n",

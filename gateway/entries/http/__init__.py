@@ -1,0 +1,145 @@
+"""The http and https entries, and the way to the console: listens, and serves each connection until it ends.
+
+Read in this order: `conversation.py` (one connection), `admit.py` (who may pass), `hop.py` (sign-in),
+`forward.py` and `passage.py` (a request to its upstream and back), `stream.py` (bytes), `answers.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from typing import Final, Literal
+
+from gateway.core.refusals import Code, Refusal
+from gateway.core.sniff import Speech
+from gateway.entries import tls
+from gateway.entries.http.admit import Front
+from gateway.entries.http.conversation import Conversation
+from gateway.entries.http.stream import Stream
+from gateway.wire.gate import Gate
+
+log = logging.getLogger(__name__)
+
+SWEEP_S: Final = 1.0
+_ACCEPTS: Final = 64
+_ACCEPT_PAUSE_S: Final = 0.2
+
+
+async def serve(
+    gate: Gate, listener: socket.socket, *, scheme: Literal["http", "https"], port: int, console: bool = False
+) -> None:
+    """Serves a listening socket until cancelled, then lets what runs end within `drain_s` seconds.
+
+    `scheme` is `http` or `https`, `port` the public number of the listener, `console` marks the console's
+    own port. The listener stays the caller's.
+    """
+    await _Listener(Front(gate, scheme, port, console)).run(listener)
+
+
+class _Listener:
+    """Accepts for one listening socket. State: the conversations that run on it."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._contexts = tls.Contexts(front.gate.table)
+        self._running: set[Conversation] = set()
+        self._none_runs = asyncio.Event()
+        self._paused: asyncio.TimerHandle | None = None
+
+    async def run(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        async with asyncio.TaskGroup() as group:
+            sweeper = group.create_task(self._sweep())
+            loop.add_reader(listener.fileno(), self._accept, listener, group)
+            try:
+                await loop.create_future()  # until cancelled
+            finally:
+                if self._paused is not None:
+                    self._paused.cancel()
+                loop.remove_reader(listener.fileno())
+                await self._drain()
+                sweeper.cancel()
+
+    def _accept(self, listener: socket.socket, group: asyncio.TaskGroup) -> None:
+        """Takes the connections that wait, a few at a time so that those which run get their turn."""
+        for _ in range(_ACCEPTS):
+            try:
+                sock, _ = listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return  # none is left, a sibling process was faster, or the peer is gone already
+            except OSError as fault:
+                self._pause(listener, group, fault)
+                return
+            sock.setblocking(False)
+            group.create_task(self._connection(sock))
+
+    def _pause(self, listener: socket.socket, group: asyncio.TaskGroup, fault: OSError) -> None:
+        """Without free descriptors the listener would stay readable and the loop would spin."""
+        log.warning("cannot accept: %s", fault)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listener.fileno())
+        self._paused = loop.call_later(
+            _ACCEPT_PAUSE_S, lambda: loop.add_reader(listener.fileno(), self._accept, listener, group)
+        )
+
+    async def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = loop.time()
+            for conversation in list(self._running):
+                conversation.sweep(now)
+
+    async def _drain(self) -> None:
+        """Lets what runs end; whatever is left at the deadline is cut with a sentence."""
+        for conversation in list(self._running):
+            conversation.drain()
+        try:
+            async with asyncio.timeout(self._front.gate.config.drain_s):
+                while self._running:
+                    self._none_runs.clear()
+                    await self._none_runs.wait()
+        except TimeoutError:
+            for conversation in list(self._running):
+                conversation.cut(Refusal(Code.RESTARTING))
+
+    async def _connection(self, sock: socket.socket) -> None:
+        """One connection's whole life: nothing that goes wrong in it reaches another."""
+        try:
+            stream, name, misplaced = await self._meet(sock)
+        except (OSError, ValueError, TimeoutError) as fault:
+            log.debug("no connection: %s", fault)
+            sock.close()
+            return
+        conversation = Conversation(self._front, stream, server_name=name, misplaced=misplaced)
+        self._running.add(conversation)
+        try:
+            await conversation.run()
+        except Exception:
+            log.exception("a conversation failed")
+        finally:
+            self._running.discard(conversation)
+            if not self._running:
+                self._none_runs.set()
+
+    async def _meet(self, sock: socket.socket) -> tuple[Stream, str | None, bool]:
+        """The connection, through TLS on an https listener; the name TLS asked for; whether TLS is missing there."""
+        loop = asyncio.get_running_loop()
+        if self._front.scheme == "http":
+            _, stream = await loop.connect_accepted_socket(Stream, sock)
+            return stream, None, False
+        async with asyncio.timeout(tls.HANDSHAKE_S):
+            greeting = await tls.greeting(sock)
+            if greeting.speech is Speech.HTTP:
+                _, stream = await loop.connect_accepted_socket(Stream, sock)
+                return stream, None, True
+            context = self._contexts.find(greeting.server_name)
+            if context is None:
+                raise ssl.SSLError("there is no certificate yet")
+            _, stream = await loop.connect_accepted_socket(
+                Stream, sock, ssl=context, ssl_handshake_timeout=tls.HANDSHAKE_S, ssl_shutdown_timeout=tls.HANDSHAKE_S
+            )
+        return stream, greeting.server_name, False

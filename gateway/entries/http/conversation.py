@@ -1,0 +1,276 @@
+"""One person's connection: request after request, each admitted on its own, until either side has enough.
+
+State: the visit that stands in the list of live ones, and what the connection is doing since when.
+Deadlines are watched by the listener's sweep, which costs less than a timer for each request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from typing import Any, Final
+
+from gateway.contract.routes import Entry, Service
+from gateway.core import http1
+from gateway.core.decide import Admission, Ask
+from gateway.core.headers import Origin, is_foreign_origin
+from gateway.core.http1 import Malformed, RequestHead
+from gateway.core.refusals import Code, Refusal
+from gateway.core.sniff import Speech, sniff
+from gateway.entries.http import answers, assets, hop
+from gateway.entries.http.admit import Console, Doorman, Front, place
+from gateway.entries.http.forward import Forwarder
+from gateway.entries.http.passage import Fate
+from gateway.entries.http.stream import Stream
+from gateway.entries.http.terminal import SOCKET, Terminal
+from gateway.entries.http.upstream import QUIET_S, Way, way_to_app, way_to_control
+from gateway.wire.visits import Cut, Visit
+
+log = logging.getLogger(__name__)
+
+HEAD_S: Final = 30.0
+"""Seconds for a whole request head, and for the first one to begin."""
+KEPT_S: Final = 75.0
+"""Seconds for which a connection may rest between two requests."""
+HALF_CLOSED_S: Final = 60.0
+"""Seconds without a byte once the person's side has ended: whoever closed a tab will not take the answer."""
+LINGER_S: Final = 2.0
+"""Seconds to read on after a refusal, so that closing does not reset the answer away (RFC 9112, 9.6)."""
+_OURS: Final = b"/.starlight/"
+
+
+class Conversation:
+    """Serves one connection. `server_name` is what TLS asked for; `misplaced` marks plain HTTP on a TLS port."""
+
+    def __init__(self, front: Front, down: Stream, *, server_name: str | None = None, misplaced: bool = False) -> None:
+        self._front = front
+        self._gate = front.gate
+        self._down = down
+        self._server_name = server_name
+        self._misplaced = misplaced
+        self._origin = Origin(down.peer_address(), front.scheme)
+        self._doorman = Doorman(front)
+        self._forwarder = Forwarder(down, self._origin)
+        self._visit: Visit | None = None
+        self._open_visits = AsyncExitStack()
+        self._cut: Cut | None = None
+        self._draining = False
+        self._busy = False
+        self._since = asyncio.get_running_loop().time()
+        self._rest_s = HEAD_S
+        self._quiet_s = QUIET_S
+        self._late = Refusal(Code.TIMEOUT)
+        down.on_lost = self._forwarder.abort
+
+    async def run(self) -> None:
+        """Serves requests until the connection ends; leaves nothing open behind."""
+        try:
+            while await self._request():
+                self._rest()
+            await self._part()
+        except ConnectionError as fault:
+            log.debug("from=%s ended: %s", self._origin.address, fault)
+        finally:
+            self._forwarder.drop()
+            self._down.abort()
+            self._count()
+            await self._open_visits.aclose()
+
+    # What others ask of a conversation between its own steps.
+
+    def sweep(self, now: float) -> None:
+        """Ends what has waited too long; called about once a second."""
+        if self._busy:
+            moved_at = max(self._down.moved_at, self._forwarder.moved_at())
+            quiet_s = min(self._quiet_s, HALF_CLOSED_S) if self._down.eof else self._quiet_s
+            if now - moved_at > quiet_s:
+                self.cut(self._late)
+            return
+        self._forwarder.tidy(now)
+        if self._down.buffer and self._rest_s == KEPT_S:
+            self._since, self._rest_s = now, HEAD_S  # the next head has begun
+        if now - self._since > self._rest_s:
+            self._expire()
+
+    def cut(self, refusal: Refusal) -> None:
+        """Ends what is going on now, telling the person the refusal where there is still a way to."""
+        self._draining = True  # whatever is said now is the last on this connection
+        if self._cut is not None:
+            self._cut(refusal)
+        else:
+            self._down.close()
+
+    def drain(self) -> None:
+        """Takes no further request: a resting connection ends now, a busy one after its answer."""
+        self._draining = True
+        self._forwarder.drain()
+        if not self._busy and not self._down.buffer:
+            self._down.close()
+
+    # One request.
+
+    async def _request(self) -> bool:
+        """Serves the next request; whether another may follow."""
+        try:
+            head = await self._next_head()
+        except Malformed as fault:
+            log.info("from=%s malformed: %s", self._origin.address, fault)
+            return self._refuse(None, answers.malformed(fault.status), code=fault.status)
+        if head is None:
+            return False
+        self._busy, self._quiet_s, self._late = True, HEAD_S, Refusal(Code.TIMEOUT)
+        if self._misplaced:
+            return self._send_to_tls(head)
+        if head.value(b"expect") not in (None, b"100-continue"):
+            return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.EXPECTATION_FAILED)
+        where = place(self._front, head, self._server_name)
+        if isinstance(where, Refusal):
+            return self._refuse(head, where)
+        if where is Console.CONSOLE:
+            return await self._forward(head, way_to_control(self._gate))
+        return await self._entry(head, where)
+
+    async def _next_head(self) -> RequestHead | None:
+        if not self._down.buffer and not await self._down.more():
+            return None
+        if sniff(bytes(self._down.buffer[:4])) in (Speech.TLS, Speech.SSH, Speech.UNKNOWN):
+            raise ConnectionResetError("the peer does not speak HTTP")
+        raw = await self._down.head()
+        return None if raw is None else http1.parse_request(raw)
+
+    async def _entry(self, head: RequestHead, entry: Entry) -> bool:
+        path = head.target.partition(b"?")[0]
+        if path == hop.CALLBACK:
+            return self._say(head, hop.callback(head, closes=self._closes(head)))
+        if path == hop.EXCHANGE:
+            return await self._exchange(head, entry)
+        upgrades = http1.upgrade_of(head) is not None
+        match self._doorman.admit(head, entry, self._origin, upgrades=upgrades):
+            case Admission() as admission if len(self._gate.visits) < self._gate.config.visits_limit:
+                await self._enter(admission)
+                return await self._admitted(head, path, admission)
+            case Admission():
+                return self._refuse(head, Refusal(Code.BUSY, entry.job_id, entry.name))
+            case Ask():
+                return self._ask(head, entry)
+            case refusal:
+                return self._refuse(head, refusal)
+
+    async def _admitted(self, head: RequestHead, path: bytes, admission: Admission) -> bool:
+        if admission.target.service is Service.TERMINAL:
+            return await self._terminal(head, path, admission)
+        if path.startswith(_OURS):
+            return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
+        return await self._forward(head, way_to_app(self._gate, admission))
+
+    async def _terminal(self, head: RequestHead, path: bytes, admission: Admission) -> bool:
+        config, closes = self._gate.config, self._closes(head)
+        try:
+            if path == b"/" and head.method in (b"GET", b"HEAD"):
+                return self._say(head, await assets.page(head, config.assets_dir, self._front.scheme, closes=closes))
+            if path.startswith(assets.ASSETS):
+                return self._say(head, await assets.asset(head, config.assets_dir, closes=closes))
+        except FileNotFoundError as fault:
+            log.info("from=%s no such file: %s", self._origin.address, fault)
+        if path != SOCKET or http1.upgrade_of(head) is None or self._visit is None:
+            return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
+        terminal = Terminal(self._down, self._visit)
+        self._cut, self._quiet_s = terminal.cut, QUIET_S
+        await terminal.run(head, self._gate.bridge, admission, deadline_s=config.dial_s)
+        return False
+
+    async def _forward(self, head: RequestHead, way: Way) -> bool:
+        self._cut, self._quiet_s, self._late = self._forwarder.cut, way.quiet_s, way.late
+        outcome = await self._forwarder.forward(head, way)
+        if isinstance(outcome, Refusal):
+            return self._refuse(head, outcome)
+        if outcome is Fate.MALFORMED:
+            return self._refuse(head, Refusal(Code.BAD_REQUEST))
+        if outcome is Fate.CUT:
+            raise ConnectionResetError("the exchange broke off")
+        return outcome is Fate.COMPLETE
+
+    def _ask(self, head: RequestHead, entry: Entry) -> bool:
+        """A page goes to the console to sign in; anything else is told where, and never redirected."""
+        if answers.is_navigation(head):
+            return self._say(head, hop.begin(self._front, head, entry, closes=self._closes(head)))
+        refusal = Refusal(Code.SIGN_IN, entry_name=entry.name)
+        return self._refuse(head, refusal, login_url=hop.login_url(self._front, entry))
+
+    async def _exchange(self, head: RequestHead, entry: Entry) -> bool:
+        if head.method != b"POST" or head.value(b"content-type") != b"application/json":
+            return self._refuse(head, Refusal(Code.BAD_REQUEST))
+        if is_foreign_origin(head, self._front.scheme):
+            return self._refuse(head, Refusal(Code.CROSS_ORIGIN, entry_name=entry.name))
+        try:
+            body = await self._down.body(head, hop.BODY_LIMIT)
+        except Malformed as fault:
+            return self._refuse(head, answers.malformed(fault.status), code=fault.status)
+        said = await hop.exchange(self._front, head, entry, body, closes=self._draining)
+        if isinstance(said, Refusal):
+            return self._refuse(head, said)
+        self._down.write(said)
+        return not self._draining
+
+    # Visits.
+
+    async def _enter(self, admission: Admission) -> None:
+        """Stands in the list of live visits on this admission, from the same turn of the loop in which it was made."""
+        self._count()
+        if self._visit is not None and self._visit.admission == admission:
+            return
+        before, self._open_visits = self._open_visits, AsyncExitStack()  # no await until the new one stands
+        opened = self._gate.visits.open(admission, self._front.scheme, self._origin.address, self.cut)
+        self._visit = await self._open_visits.enter_async_context(opened)
+        await before.aclose()
+
+    def _count(self) -> None:
+        if self._visit is not None:
+            sent, received = self._forwarder.take_count()
+            self._visit.count(sent, received)
+
+    # Answers of our own, and the end.
+
+    def _say(self, head: RequestHead | None, answer: bytes) -> bool:
+        self._down.write(answer)
+        return not self._closes(head)
+
+    def _refuse(self, head: RequestHead | None, refusal: Refusal, **more: Any) -> bool:
+        closes = self._closes(head)
+        console_url = self._gate.config.console_url
+        return self._say(head, answers.refuse(head, refusal, console_url=console_url, closes=closes, **more))
+
+    def _closes(self, head: RequestHead | None) -> bool:
+        """Whether an answer of ours ends the connection: also when a body comes that nobody wants."""
+        if head is None or self._draining or not http1.keeps_alive(head):
+            return True
+        return not http1.request_body(head).done
+
+    def _send_to_tls(self, head: RequestHead) -> bool:
+        """Plain HTTP on the https port: a browser is sent to the same address with https, others are told."""
+        if answers.is_navigation(head):
+            url = f"https://{head.host.decode()}{head.target.decode('latin-1')}"
+            return self._say(head, answers.redirect(head, url, headers=(), closes=True, code=HTTPStatus.FOUND))
+        return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.UPGRADE_REQUIRED)
+
+    def _expire(self) -> None:
+        """The next head does not come, or not in time (408, RFC 9110, 15.5.9)."""
+        if self._down.buffer:
+            self._refuse(None, Refusal(Code.TIMEOUT), code=HTTPStatus.REQUEST_TIMEOUT)
+        self._down.close()
+
+    def _rest(self) -> None:
+        self._busy, self._cut, self._rest_s = False, None, KEPT_S
+        self._since = asyncio.get_running_loop().time()
+
+    async def _part(self) -> None:
+        """Ends in order: what was said is sent, and what the person still says is read past for a moment."""
+        self._down.end()
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while await self._down.more():
+                    self._down.take(len(self._down.buffer))
+        except TimeoutError:
+            log.debug("from=%s went on sending", self._origin.address)

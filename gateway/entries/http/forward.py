@@ -1,0 +1,122 @@
+"""The upstream side of one person's connection: requests go out on it, one at a time.
+
+State: the upstream kept from the last request. It is never shared with another connection or another
+visitor, so that what an app remembers of its peer stays between these two; it is reused only for
+requests that may be repeated, because an app may close an idle connection just then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from gateway.core.headers import Origin
+from gateway.core.http1 import RequestHead
+from gateway.core.refusals import Refusal
+from gateway.entries.http.passage import Fate, Passage
+from gateway.entries.http.stream import Stream
+from gateway.entries.http.upstream import Way
+from gateway.wire.dial import DialFault
+
+log = logging.getLogger(__name__)
+
+KEPT_S: Final = 2.0
+"""Seconds for which an idle upstream connection is reused; apps that close idle ones do so later than this."""
+
+
+class Forwarder:
+    """Takes requests to their upstreams. `draining` makes each answer the last of its connection."""
+
+    def __init__(self, down: Stream, origin: Origin) -> None:
+        self.draining = False
+        self._down = down
+        self._origin = origin
+        self._up: Stream | None = None
+        self._key: object = None
+        self._passage: Passage | None = None
+        self._cut_by: Refusal | None = None
+        self._counted = (0, 0)
+
+    async def forward(self, head: RequestHead, way: Way) -> Fate | Refusal:
+        """One request and its answer; a Refusal when nothing of an answer was sent and this is to be said instead."""
+        passage = self._passage = Passage(head, self._down, self._origin, host=way.host, closes=self.draining)
+        try:
+            fate = await self._through(passage, way)
+        except DialFault as fault:
+            log.info("from=%s upstream: %s", self._origin.address, fault)
+            return self._cut_by or fault.refusal
+        except TimeoutError:
+            return self._cut_by or way.fault
+        finally:
+            self._passage = None
+        if not passage.keeps_upstream:
+            self.drop()
+        if fate in (Fate.UNANSWERED, Fate.FAULTY):
+            log.info("from=%s upstream: %s", self._origin.address, fate.value)
+            return self._cut_by or way.fault
+        return fate
+
+    def cut(self, refusal: Refusal) -> None:
+        """Ends the request now: `refusal` becomes its answer, or a reset does when one has begun."""
+        self._cut_by = refusal
+        self.abort()
+        if self._passage is not None and self._passage.begun:
+            self._down.abort()
+
+    def abort(self) -> None:
+        """Nobody waits for an answer any more: upstream is to stop as well."""
+        if self._up is not None:
+            self._up.abort()
+
+    def drain(self) -> None:
+        """Makes the answer that is on its way the last one."""
+        self.draining = True
+        if self._passage is not None:
+            self._passage.closes = True
+
+    def moved_at(self) -> float:
+        """The loop's time of the last byte from or to upstream."""
+        return self._up.moved_at if self._up is not None else 0.0
+
+    def tidy(self, now: float) -> None:
+        """Drops an upstream that rested too long to be reused; called between requests."""
+        if self._up is not None and now - self._up.moved_at > KEPT_S:
+            self.drop()
+
+    def take_count(self) -> tuple[int, int]:
+        """Bytes sent upstream and received from there since the last call."""
+        if self._up is not None:
+            self._count(self._up)
+        counted, self._counted = self._counted, (0, 0)
+        return counted
+
+    def drop(self) -> None:
+        """Lets go of the kept upstream."""
+        if self._up is not None:
+            self._count(self._up)
+            self._up.abort()
+            self._up = None
+
+    def _count(self, up: Stream) -> None:
+        self._counted = (self._counted[0] + up.sent, self._counted[1] + up.received)
+        up.sent = up.received = 0
+
+    async def _through(self, passage: Passage, way: Way) -> Fate:
+        """Tries again only what may be repeated, and only when not one byte of an answer came (RFC 9110, 9.2.2)."""
+        fate = Fate.UNANSWERED
+        if passage.repeatable and self._up is not None and self._keeps(self._up, way.key):
+            fate = await passage.through(self._up)
+        for _ in range(way.tries if passage.repeatable else 1):
+            if fate is not Fate.UNANSWERED or self._down.lost or self._cut_by:
+                return fate
+            self.drop()
+            self._up, self._key = await way.open(), way.key
+            if not self._down.lost and not self._cut_by:
+                fate = await passage.through(self._up)
+        return fate
+
+    def _keeps(self, up: Stream, key: object) -> bool:
+        """Whether the kept upstream leads to the same place and is quiet: a byte or an end now is no answer."""
+        rested_s = asyncio.get_running_loop().time() - up.moved_at
+        return self._key == key and rested_s < KEPT_S and not (up.buffer or up.eof or up.lost)

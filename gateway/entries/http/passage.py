@@ -1,0 +1,160 @@
+"""One request's way to an upstream, and the answer's way back (RFC 9110, 7; RFC 9112, 9).
+
+Request and response flow at once, each with its own back-pressure. An answer that breaks off is cut
+off downstream too: whatever its framing, nobody can take it for the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum
+from typing import Final
+
+from gateway.core import headers, http1
+from gateway.core.headers import Origin
+from gateway.core.http1 import Malformed, RequestHead, ResponseHead
+from gateway.entries.http.flow import Flow, Outcome
+from gateway.entries.http.stream import CONTINUE, Stream
+
+CONTINUE_S: Final = 1.0
+"""Seconds for which an app may keep silent on `Expect: 100-continue` before the body is asked for all the same."""
+_INTERIM_LIMIT: Final = 32
+"""Interim (1xx) responses of one request."""
+
+
+class Fate(Enum):
+    """How a passage ended, for the person's connection."""
+
+    COMPLETE = "the answer is complete and the connection may carry another request"
+    CLOSING = "the answer is complete and the connection ends with it"
+    UNANSWERED = "upstream ended without a byte of an answer"
+    FAULTY = "what upstream sent is no HTTP response; nothing of it went on"
+    MALFORMED = "the request's body breaks its own framing; nothing was answered"
+    CUT = "the answer, or the request, broke off midway"
+
+
+class Passage:
+    """One request. `begun`: the final response's head went out. `keeps_upstream`: upstream may carry another request.
+
+    `closes` makes the answer the last one of the person's connection.
+    """
+
+    def __init__(self, head: RequestHead, down: Stream, origin: Origin, *, host: str | None, closes: bool) -> None:
+        """`host` is the entry's name; None for control, to which our own cookies pass."""
+        self.head = head
+        self.begun = False
+        self.keeps_upstream = False
+        self.closes = closes
+        self.upgrade = http1.upgrade_of(head)
+        self.repeatable = (
+            self.upgrade is None and head.method in (b"GET", b"HEAD", b"OPTIONS") and http1.request_body(head).done
+        )
+        self._down = down
+        self._origin = origin
+        self._host = host
+        self._awaits_continue = head.version == http1.HTTP_1_1 and head.value(b"expect") is not None
+
+    async def through(self, up: Stream) -> Fate:
+        """Sends the request over `up` and the answer back. Raises nothing but CancelledError."""
+        up.answered = False
+        upload = Flow(self._down, up, http1.request_body(self.head), aborts=(up,))
+        upload.start(
+            headers.request_head(self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None)
+        )
+        try:
+            answer = await self._final_head(up)
+        except Malformed:
+            return Fate.FAULTY
+        except ConnectionError:
+            answer = None
+        if answer is None:
+            return self._unanswered(upload, silent=not up.answered)
+        if answer.status == http1.SWITCHING:
+            return await self._tunnel(up, answer)
+        return await self._body(up, answer, upload)
+
+    def _unanswered(self, upload: Flow, *, silent: bool) -> Fate:
+        upload.stop()
+        if upload.outcome is Outcome.MALFORMED:
+            return Fate.MALFORMED
+        if self._down.lost or (self._down.eof and upload.outcome is not Outcome.DONE):
+            return Fate.CUT
+        return Fate.UNANSWERED if silent else Fate.FAULTY
+
+    # The answer's head.
+
+    async def _final_head(self, up: Stream) -> ResponseHead | None:
+        """The final response's head, or that of 101; interim ones are relayed on the way."""
+        for _ in range(_INTERIM_LIMIT):
+            raw = await self._head(up)
+            if raw is None:
+                return None
+            answer = http1.parse_response(raw)
+            if answer.status == http1.SWITCHING:
+                self._check_switch(answer)
+                return answer
+            if answer.status >= 200:
+                return answer
+            self._interim(answer)
+        raise Malformed("no end of interim responses")
+
+    async def _head(self, up: Stream) -> bytes | None:
+        if not self._awaits_continue:
+            return await up.head()
+        try:
+            async with asyncio.timeout(CONTINUE_S):
+                return await up.head()
+        except TimeoutError:
+            self._awaits_continue = False
+            self._down.write(CONTINUE)
+            return await up.head()
+
+    def _interim(self, answer: ResponseHead) -> None:
+        if self.head.version == http1.HTTP_1_0:
+            return  # RFC 9110, 15.2: HTTP/1.0 knows no interim responses
+        if answer.status == http1.CONTINUE:
+            if not self._awaits_continue:
+                return  # it was not asked for, or was said already
+            self._awaits_continue = False
+        self._down.write(headers.response_head(answer, self._host, closes=False))
+
+    def _check_switch(self, answer: ResponseHead) -> None:
+        accepted = answer.value(b"upgrade")
+        if self.upgrade is None or accepted is None or accepted.lower() != self.upgrade.lower():
+            raise Malformed("a switch to a protocol that was not asked for")
+
+    # The answer's body.
+
+    async def _body(self, up: Stream, answer: ResponseHead, upload: Flow) -> Fate:
+        body = http1.response_body(answer, self.head.method)
+        whole_needed = not body.done and not body.ends_with_connection
+        if whole_needed and not up.buffer and (up.eof or up.lost):
+            return Fate.FAULTY
+        uploaded = upload.outcome is Outcome.DONE
+        keeps = uploaded and http1.keeps_alive(self.head) and not body.ends_with_connection and not self.closes
+        self.keeps_upstream = uploaded and http1.keeps_alive(answer) and not body.ends_with_connection
+        unchunk = self.head.version == http1.HTTP_1_0
+        flow = Flow(up, self._down, body, unchunk=unchunk)
+        self.begun = True
+        flow.start(
+            headers.response_head(
+                answer, self._host, closes=not keeps, unchunked=unchunk and isinstance(body, http1.Chunked)
+            )
+        )
+        outcome = flow.outcome or await flow.wait()
+        self.keeps_upstream = self.keeps_upstream and not up.buffer
+        if outcome is not Outcome.DONE:
+            return Fate.CUT
+        upload.stop()
+        return Fate.COMPLETE if keeps else Fate.CLOSING
+
+    async def _tunnel(self, up: Stream, answer: ResponseHead) -> Fate:
+        """Bytes both ways, untouched, until both sides ended: after 101 the connection is the two peers' own."""
+        both = (self._down, up)
+        outward = Flow(up, self._down, http1.UntilClose(), half_close=True, aborts=both)
+        inward = Flow(self._down, up, http1.UntilClose(), half_close=True, aborts=both)
+        self.begun = True
+        outward.start(headers.response_head(answer, self._host, closes=False))
+        inward.start()
+        ended = (await outward.wait(), await inward.wait())
+        return Fate.CLOSING if ended == (Outcome.DONE, Outcome.DONE) else Fate.CUT

@@ -1,0 +1,239 @@
+"""One connection's bytes: what comes in waits in a bounded buffer, or flows straight on to another Stream.
+
+State: the buffer, who takes from it and who gives, and whether either side has ended. Nothing is ever
+held beyond BUFFER_LIMIT and a transport's own buffer: whoever has no room stops listening.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, cast
+
+from gateway.core import http1
+from gateway.core.http1 import Malformed, RequestHead
+
+if TYPE_CHECKING:
+    from gateway.entries.http.flow import Flow
+
+BUFFER_LIMIT: Final = http1.HEAD_LIMIT + 1
+"""Bytes that wait unread before the peer is no longer listened to; one more than a head may have."""
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_WRITE_LIMIT: Final = 128 * 1024
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
+_KEEPALIVE: Final = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
+
+
+class Stream(asyncio.Protocol):
+    """A connected peer.
+
+    `moved_at` is the loop's time of the last byte either way; `sent` and `received` count bytes;
+    `answered` tells that one came since whoever asks last cleared it; `eof` that the peer ended its side.
+    """
+
+    transport: asyncio.Transport
+
+    def __init__(self, on_open: Callable[[Stream], None] | None = None) -> None:
+        self.buffer = bytearray()
+        self.eof = False
+        self.lost = False
+        self.clogged = False
+        self.moved_at = 0.0
+        self.received = 0
+        self.sent = 0
+        self.answered = False
+        self.on_lost: Callable[[], None] | None = None
+        self._on_open = on_open
+        self._loop = asyncio.get_running_loop()
+        self._waiters: set[asyncio.Future[None]] = set()
+        self.flow: Flow | None = None
+        self.feeder: Flow | None = None
+        self._paused = False
+
+    # What the event loop tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection stands: bounds its write buffer and lets the kernel find out when the peer vanishes."""
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.set_write_buffer_limits(high=_WRITE_LIMIT)
+        self.moved_at = self._loop.time()
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in _KEEPALIVE:
+                sock.setsockopt(socket.IPPROTO_TCP, option, value)
+        if self._on_open is not None:
+            self._on_open(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came: to the flow that takes them, else into the buffer."""
+        self.moved_at = self._loop.time()
+        self.received += len(data)
+        self.answered = True
+        if self.flow is not None:
+            self.flow.take(data)
+        else:
+            self.buffer += data
+            self.settle_reading()
+            self._wake()
+
+    def eof_received(self) -> bool:
+        """The peer ended its side in order; ours stays open, as a response may still be due (RFC 9112, 9.6)."""
+        self.eof = True
+        if self.flow is not None:
+            self.flow.source_ended()
+        self._wake()
+        return True
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """The connection is gone, both ways."""
+        self.lost = True
+        if self.flow is not None:
+            self.flow.source_lost()
+        if self.feeder is not None:
+            self.feeder.sink_lost()
+        self._wake()
+        if self.on_lost is not None:
+            self.on_lost()
+
+    def pause_writing(self) -> None:
+        """The peer takes our bytes slower than they come."""
+        self.clogged = True
+        if self.feeder is not None:
+            self.feeder.source.settle_reading()
+
+    def resume_writing(self) -> None:
+        """The peer caught up."""
+        self.clogged = False
+        if self.feeder is not None:
+            self.feeder.source.settle_reading()
+        self._wake()
+
+    # What conversations ask.
+
+    async def head(self) -> bytes | None:
+        """The next message's head; None when the peer ended, or was lost, before its first byte.
+
+        Raises Malformed, and ConnectionError when the peer ends or is lost inside the head.
+        """
+        searched = 0
+        while True:
+            if not searched:
+                del self.buffer[: http1.empty_lines(self.buffer)]
+            end = http1.head_end(self.buffer, searched)
+            if end >= 0:
+                return self.take(end)
+            searched = len(self.buffer)
+            if not await self.more():
+                if self.buffer:
+                    raise ConnectionResetError("the peer ended inside a head")
+                return None
+
+    async def body(self, head: RequestHead, limit_bytes: int) -> bytes:
+        """The whole content of a request's body, for our own use.
+
+        Raises Malformed (413 when it is longer than `limit_bytes`) and ConnectionError when it is cut.
+        """
+        follower, content = http1.request_body(head), b""
+        if head.value(b"expect") is not None and not follower.done:
+            self.write(CONTINUE)
+        while not follower.done:
+            if not self.buffer and not await self.more():
+                raise ConnectionResetError("the peer ended inside a body")
+            data = self.take(len(self.buffer))
+            count = follower.feed(data)
+            content += follower.payload(data[:count])
+            self.buffer[:0] = data[count:]
+            if len(content) > limit_bytes:
+                raise Malformed("the body is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return content
+
+    async def more(self) -> bool:
+        """Waits until bytes came; False when none will come any more."""
+        length = len(self.buffer)
+        while len(self.buffer) == length and not self.eof and not self.lost:
+            await self._wait()
+        return len(self.buffer) > length
+
+    async def drained(self) -> None:
+        """Waits until the peer takes bytes again. Raises ConnectionError when it is lost."""
+        while self.clogged and not self.lost:
+            await self._wait()
+        if self.lost:
+            raise ConnectionResetError("the peer is lost")
+
+    def take(self, count: int) -> bytes:
+        """The first bytes of the buffer."""
+        taken = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        self.settle_reading()
+        return taken
+
+    def write(self, data: bytes) -> None:
+        """Sends, in order; what the peer does not take yet is kept. Nothing happens when it is lost."""
+        if not self.lost and data:
+            self.moved_at = self._loop.time()
+            self.sent += len(data)
+            self.transport.write(data)
+
+    def end(self) -> None:
+        """Ends our side once everything is sent; the peer's stays open where the transport has half-close."""
+        if self.lost or self.transport.is_closing():
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def close(self) -> None:
+        """Closes once everything is sent."""
+        if not self.lost:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Cuts at once, so that the peer cannot take what it got for the whole: by RST, or TLS without close_notify.
+
+        `abort()` also stops a TLS peer that goes on sending, which `close()` does not on uvloop.
+        """
+        if self.lost:
+            return
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self.transport.abort()
+
+    def peer_address(self) -> str:
+        """The peer's IP address; an IPv4 one is written as such even when it came to an IPv6 socket."""
+        peer = self.transport.get_extra_info("peername")
+        return str(peer[0]).removeprefix("::ffff:") if isinstance(peer, tuple) else ""
+
+    # What Flow arranges.
+
+    def settle_reading(self) -> None:
+        """Listens to the peer exactly while somebody has room for what it says."""
+        if self.eof or self.lost or self.transport.is_closing():
+            return
+        full = self.flow.sink.clogged if self.flow is not None else len(self.buffer) >= BUFFER_LIMIT
+        if full and not self._paused:
+            self.transport.pause_reading()
+        elif self._paused and not full:
+            self.transport.resume_reading()
+        self._paused = full
+
+    async def _wait(self) -> None:
+        """Waits for the next thing to happen; one task may wait for bytes while another waits for room."""
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    def _wake(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)

@@ -1,0 +1,133 @@
+"""Ways to the other side: a socket into the job, lent by its bridge, or control's Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from gateway.contract.calls import short_path
+from gateway.contract.routes import AppProtocol
+from gateway.core.decide import Admission
+from gateway.core.refusals import Code, Refusal
+from gateway.entries.http.stream import Stream
+from gateway.wire import dial
+from gateway.wire.gate import Gate
+
+TLS_S: Final = 10.0
+QUIET_S: Final = 3600.0
+"""Seconds without a byte either way after which an exchange or a tunnel with an app is given up."""
+CONTROL_S: Final = 30.0
+"""Seconds that control may keep silent: a restart takes less."""
+_RETRY_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where requests go. `key` names the place: a kept connection is good for the same one only.
+
+    `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
+    `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
+    """
+
+    key: object
+    open: Callable[[], Awaitable[Stream]]
+    host: str | None
+    fault: Refusal
+    late: Refusal
+    quiet_s: float
+    tries: int
+
+
+def way_to_app(gate: Gate, admission: Admission) -> Way:
+    """To the app behind the entry. The person is part of the key: visitors do not share connections."""
+    return Way(
+        key=(admission.visitor.user_id, admission.target),
+        open=lambda: _open_app(gate, admission),
+        host=admission.entry.host,
+        fault=_refusal(Code.APP_FAULT, admission),
+        late=_refusal(Code.TIMEOUT, admission),
+        quiet_s=QUIET_S,
+        tries=1,
+    )
+
+
+def way_to_control(gate: Gate) -> Way:
+    """To the console and its API. Control may be restarting: a request that may be repeated is, until it is back."""
+    return Way(
+        key="control",
+        open=lambda: _open_control(gate, deadline_s=CONTROL_S),
+        host=None,
+        fault=Refusal(Code.CONTROL_AWAY),
+        late=Refusal(Code.CONTROL_AWAY),
+        quiet_s=CONTROL_S,
+        tries=3,
+    )
+
+
+async def _open_app(gate: Gate, admission: Admission) -> Stream:
+    protocol = admission.target.app_protocol
+    if protocol is AppProtocol.H2C:
+        raise dial.DialFault(_refusal(Code.UNSUPPORTED, admission), "HTTP/2 towards apps is not spoken")
+    sock = await dial.connect(admission, bridge=gate.bridge, deadline_s=gate.config.dial_s)
+    try:
+        return await _join(sock, admission.entry.host if protocol is AppProtocol.HTTPS else None)
+    except OSError as fault:
+        raise dial.DialFault(_refusal(Code.APP_FAULT, admission), f"the app's TLS: {fault}") from fault
+
+
+async def _open_control(gate: Gate, *, deadline_s: float) -> Stream:
+    # The listener is the supervisor's: while control restarts, connections wait in its backlog.
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    try:
+        async with asyncio.timeout(deadline_s):
+            await _connect(sock, str(gate.config.run_dir / "control.sock"))
+    except BaseException:
+        sock.close()
+        raise
+    return await _join(sock, None)
+
+
+async def _join(sock: socket.socket, tls_name: str | None) -> Stream:
+    """A Stream over a connected socket, which it owns from now on, through TLS when a name is given."""
+    loop = asyncio.get_running_loop()
+    try:
+        if tls_name is None:
+            _, stream = await loop.create_connection(Stream, sock=sock)
+        else:
+            _, stream = await loop.create_connection(
+                Stream, sock=sock, ssl=_app_tls(), server_hostname=tls_name, ssl_handshake_timeout=TLS_S
+            )
+    except BaseException:
+        sock.close()
+        raise
+    return stream
+
+
+async def _connect(sock: socket.socket, path: str) -> None:
+    # A full backlog is EAGAIN on a Unix socket: there is no handshake to wait for, only another try.
+    while True:
+        try:
+            with short_path(path) as short:
+                sock.connect(short)
+            return
+        except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
+            await asyncio.sleep(_RETRY_S)
+
+
+@lru_cache(maxsize=1)
+def _app_tls() -> ssl.SSLContext:
+    """TLS to an app inside its own job: nobody could vouch for its certificate, and the bridge picked the listener."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _refusal(code: Code, admission: Admission) -> Refusal:
+    return Refusal(code, admission.entry.job_id, admission.entry.name)

@@ -1,0 +1,110 @@
+"""TLS at the door: the first bytes are looked at, the certificate for the wanted name is taken, the handshake is made.
+
+State: a context for each certificate record in use; a record that changes gets a new one, and
+connections that stand keep theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import Final
+
+from certs.choose import Choice
+from gateway.contract.routes import Certificate
+from gateway.core.hello import HELLO_LIMIT, read_hello
+from gateway.core.sniff import Speech, sniff
+from gateway.core.table import Table
+
+HANDSHAKE_S: Final = 10.0
+"""Seconds from a connection's first moment until TLS stands."""
+_RECORDS_LIMIT: Final = HELLO_LIMIT + 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How a connection began: TLS that asks for `server_name`, or plain HTTP where TLS was expected."""
+
+    speech: Speech
+    server_name: str | None = None
+
+
+async def greeting(sock: socket.socket) -> Greeting:
+    """What the peer's first bytes say; they stay in the socket.
+
+    Raises ConnectionError when the peer ends or speaks something else, ValueError for a malformed hello.
+    """
+    seen = 0
+    while True:
+        await _readable(sock, seen + 1)
+        first = sock.recv(_RECORDS_LIMIT, socket.MSG_PEEK)
+        if len(first) <= seen:
+            raise ConnectionResetError("the peer ended before it said what it speaks")
+        speech = sniff(first)
+        if speech is Speech.HTTP:
+            return Greeting(speech)
+        if speech is Speech.TLS:
+            hello = read_hello(first)
+            if hello is not None:
+                return Greeting(speech, hello.server_name)
+        elif speech is not None:
+            raise ConnectionResetError("the peer speaks neither TLS nor HTTP")
+        seen = len(first)
+
+
+async def _readable(sock: socket.socket, count: int) -> None:
+    """Waits until `count` bytes can be peeked at, or the peer ended; does not spin on those that are there."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+    loop.add_reader(sock.fileno(), ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock.fileno())
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+
+class Contexts:
+    """TLS contexts by server name, made from the table's certificates as they are now."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._certificates: list[Certificate] = []
+        self._choice: Choice[Certificate] = Choice([])
+        self._made: dict[Certificate, ssl.SSLContext] = {}
+
+    def find(self, server_name: str | None) -> ssl.SSLContext | None:
+        """The context for a name, or for those that name none or an unknown one; None without any certificate."""
+        self._follow_table()
+        certificate = self._choice.find(server_name)
+        if certificate is None:
+            return None
+        if certificate not in self._made:
+            self._made[certificate] = server_context(certificate)
+        return self._made[certificate]
+
+    def _follow_table(self) -> None:
+        now = self._table.certificates()
+        if now == self._certificates:
+            return
+        self._certificates, self._choice = now, Choice(now)
+        self._made = {certificate: context for certificate, context in self._made.items() if certificate in now}
+
+
+def server_context(certificate: Certificate) -> ssl.SSLContext:
+    """TLS 1.2 and later with this certificate, HTTP/1.1 by ALPN. Raises ssl.SSLError for a pair that does not fit."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    context.set_alpn_protocols(["http/1.1"])
+    # The ssl module reads key and chain from a path only: an anonymous file, so that no key lies on a disk.
+    descriptor = os.memfd_create("certificate")
+    with open(descriptor, "wb") as pem:  # noqa: PTH123 - a descriptor, not a path
+        pem.write(f"{certificate.key_pem}\n{certificate.chain_pem}\n".encode())
+        pem.flush()
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    return context
