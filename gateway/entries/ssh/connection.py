@@ -21,6 +21,7 @@ from gateway.core.tickets import Visitor
 from gateway.entries.ssh.doorstep import Doorstep
 from gateway.entries.ssh.forward import Forward, Reach, Reached, is_loopback, refused, to_port, unsupported
 from gateway.entries.ssh.guest import Guest
+from gateway.entries.ssh.host_keys import Handshake
 from gateway.entries.ssh.protocol import Connection, SessionChannel
 from gateway.entries.ssh.routing import Routing
 from gateway.entries.ssh.session import Session
@@ -47,22 +48,24 @@ class Outer:
     wanted: str
 
 
+@dataclass(frozen=True, slots=True)
+class House:
+    """What all connections of one listener share: `live` holds them while they last."""
+
+    gate: Gate
+    handshake: Handshake
+    doorstep: Doorstep
+    live: set[Connection]
+
+
 class Attendant(asyncssh.SSHServer):
     """Answers what asyncssh asks about one connection. On the doorstep until the person has signed in."""
 
-    def __init__(
-        self,
-        gate: Gate,
-        arrival: Arrival,
-        options: asyncssh.SSHServerConnectionOptions,
-        doorstep: Doorstep,
-        tasks: asyncio.TaskGroup,
-    ) -> None:
+    def __init__(self, house: House, arrival: Arrival, tasks: asyncio.TaskGroup) -> None:
         """`tasks` runs the channels' work and ends with the connection."""
         self.address = arrival.address
-        self._gate, self._arrival, self._options = gate, arrival, options
-        self._doorstep, self._tasks = doorstep, tasks
-        self._sign_in = SignIn(gate, arrival.address, self._tell)
+        self._house, self._gate, self._arrival, self._tasks = house, house.gate, arrival, tasks
+        self._sign_in = SignIn(house.gate, arrival.address, self._tell)
         self._guest: Guest | None = None
         self._outside = arrival.outer
 
@@ -73,11 +76,11 @@ class Attendant(asyncssh.SSHServer):
         assert isinstance(conn, Connection)
         self._connection = conn
         if self._outside is None:
-            self._doorstep.enter(self)
+            self._house.doorstep.enter(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """The peer is gone."""
-        self._doorstep.leave(self)
+        self._house.doorstep.leave(self)
         if self._guest is not None:
             self._guest.leave()
 
@@ -133,7 +136,7 @@ class Attendant(asyncssh.SSHServer):
 
     def auth_completed(self) -> None:
         """The person is who they say."""
-        self._doorstep.leave(self)
+        self._house.doorstep.leave(self)
         visitor, login = self._sign_in.visitor, self._named_login()
         if visitor is None or visitor.name != login.user:  # no way of signing in leaves it so
             raise asyncssh.PermissionDenied("nobody signed in")
@@ -189,28 +192,28 @@ class Attendant(asyncssh.SSHServer):
             near, far = socket.socketpair()
             near.setblocking(False)
             arrival = Arrival(self.address, outer=Outer(guest.visitor, wanted))
-            guest.spawn(attend(self._gate, far, arrival, self._options, self._doorstep))
+            guest.spawn(attend(self._house, far, arrival))
             with near:
                 yield near, lambda _inward, _outward: None  # the inner channels count for themselves
 
         return reach
 
 
-async def attend(
-    gate: Gate,
-    sock: socket.socket,
-    arrival: Arrival,
-    options: asyncssh.SSHServerConnectionOptions,
-    doorstep: Doorstep,
-) -> None:
-    """Serves one connection until it ends; cancelled, it ends at once. Takes the socket."""
-    sock.setblocking(False)
-    loop = asyncio.get_running_loop()
-    async with asyncio.TaskGroup() as tasks:
-        attendant = Attendant(gate, arrival, options, doorstep, tasks)
-        connection = Connection(loop, options, attendant)
-        await loop.connect_accepted_socket(lambda: connection, sock)
-        try:
-            await connection.wait_closed()
-        finally:
-            connection.abort()
+async def attend(house: House, sock: socket.socket, arrival: Arrival) -> None:
+    """Serves one connection until it ends; cancelled, it ends at once. Takes the socket.
+
+    Raises ValueError when there is no host key.
+    """
+    with sock:
+        sock.setblocking(False)
+        loop = asyncio.get_running_loop()
+        options = await house.handshake.options(house.gate.table.secrets("ssh-host"))
+        async with asyncio.TaskGroup() as tasks:
+            connection = Connection(loop, options, Attendant(house, arrival, tasks))
+            await loop.connect_accepted_socket(lambda: connection, sock)
+            house.live.add(connection)
+            try:
+                await connection.wait_closed()
+            finally:
+                house.live.discard(connection)
+                connection.abort()

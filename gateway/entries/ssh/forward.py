@@ -11,6 +11,7 @@ import ipaddress
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
 
 import asyncssh
 
@@ -18,12 +19,12 @@ from gateway.core.decide import Admission
 from gateway.core.menu_words import job_list
 from gateway.core.refusals import Code, Refusal, sentence
 from gateway.entries.ssh.ends import End, Inlet, Outlet
-from gateway.entries.ssh.guest import Guest
+from gateway.entries.ssh.guest import Cut, Guest
 from gateway.entries.ssh.routing import Several
 from gateway.wire.bridge import DialFault
 from gateway.wire.relay import Count
 
-_READ_BYTES = 64 * 1024
+_READ_BYTES: Final = 64 * 1024
 
 Reached = tuple[socket.socket, Count]
 """A connected socket of the job's side, and who counts the bytes: inward, outward."""
@@ -145,25 +146,13 @@ def to_port(guest: Guest, port: int) -> Reach:
     @asynccontextmanager
     async def reach() -> AsyncIterator[Reached]:
         admission = _admitted(guest)
-        cut: list[Refusal] = []
-        loop = asyncio.get_running_loop()
-
-        def end(refusal: Refusal) -> None:
-            cut.append(refusal)
-            life.reschedule(loop.time())
-
         try:
-            async with (
-                asyncio.timeout(None) as life,
-                guest.gate.visits.open(admission, "ssh-forward", guest.address, end) as visit,
-            ):
+            async with guest.visit(admission, "ssh-forward") as visit:
                 with await _dial(guest, admission, port) as sock:
                     guest.routing.entered(admission)
                     yield sock, visit.count
-        except TimeoutError:
-            if not cut:
-                raise
-            raise refused(guest, cut[0]) from None
+        except Cut as cut:
+            raise refused(guest, cut.refusal) from None
 
     return reach
 

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from gateway.core.decide import Admission
 from gateway.core.grounds import user_ground
 from gateway.core.refusals import Code, Refusal
 from gateway.core.tickets import Visitor
 from gateway.entries.ssh.protocol import Connection
 from gateway.entries.ssh.routing import Routing
 from gateway.wire.gate import Gate
+from gateway.wire.visits import Visit
 
 log = logging.getLogger(__name__)
 
 CHANNELS_LIMIT: Final = 512
 """Channels of one connection, sessions and forwards together."""
+
+
+class Cut(Exception):
+    """The visit's ground was withdrawn. `refusal` is for the person."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal
 
 
 class Guest:
@@ -45,6 +56,27 @@ class Guest:
         task.add_done_callback(self._running.discard)
         return task
 
+    @asynccontextmanager
+    async def visit(self, admission: Admission, kind: str) -> AsyncIterator[Visit]:
+        """One channel's visit. Open it right after decide(); when it is cut, its block ends and this raises Cut."""
+        why: list[Refusal] = []
+        loop = asyncio.get_running_loop()
+
+        def cut(refusal: Refusal) -> None:
+            why.append(refusal)
+            life.reschedule(loop.time())  # a deadline that nobody knew before
+
+        try:
+            async with (
+                asyncio.timeout(None) as life,
+                self.gate.visits.open(admission, kind, self.address, cut) as visit,
+            ):
+                yield visit
+        except TimeoutError:
+            if not why:
+                raise
+            raise Cut(why[0]) from None
+
     def leave(self) -> None:
         """Ends all work: the connection is gone."""
         for task in self._running:
@@ -52,10 +84,8 @@ class Guest:
 
     def full(self) -> Refusal | None:
         """Why no further channel may be opened, if so."""
-        crowded = (
-            self.connection.channel_count >= CHANNELS_LIMIT or len(self.gate.visits) >= self.gate.config.visits_limit
-        )
-        return Refusal(Code.BUSY) if crowded else None
+        visits, limit = len(self.gate.visits), self.gate.config.visits_limit
+        return Refusal(Code.BUSY) if visits >= limit or self.connection.channel_count >= CHANNELS_LIMIT else None
 
     def known(self) -> bool:
         """Whether the person and the credential that they signed in with still stand."""

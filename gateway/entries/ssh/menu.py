@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final
 
 from gateway.core.menu import Chosen, Left, Menu
@@ -16,41 +17,55 @@ _IDLE_S: Final = 1800.0
 """An untouched menu goes away after half an hour."""
 
 
-async def choose(
-    guest: Guest, inlet: Inlet, outlet: Outlet, term: str, size: tuple[int, int], language: str, said: Refusal | None
-) -> Way | Refusal | None:
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The terminal to show it on: its two ends, type, size in columns and rows, and language."""
+
+    inlet: Inlet
+    outlet: Outlet
+    term: str
+    size: tuple[int, int]
+    language: str
+
+
+async def choose(guest: Guest, screen: Screen, said: Refusal | None) -> Way | Refusal | None:
     """The job that the person picks, None when they leave, a Refusal when they may not stay.
 
     `said` is why the job that they picked before was not entered. What they type ahead goes back to
     the inlet. Raises ConnectionError when the channel is closed.
     """
-    menu = Menu(guest.visitor.user_id or 0, guest.visitor.name, language, term)
-    menu.resize(*size)
-    menu.show(guest.routing.ways())
+    menu = Menu(guest.visitor.user_id or 0, guest.visitor.name, screen.language, screen.term)
+    menu.resize(*screen.size)
     if said is not None:
-        menu.say(sentence(said, language))
-    seen, loop = guest.gate.table.revision, asyncio.get_running_loop()
-    touched = loop.time()
+        menu.say(sentence(said, screen.language))
+    seen, touched = None, _monotonic()
     while True:
-        await outlet.write(menu.draw(guest.gate.now()))
-        item = await _next(inlet)
-        if item is not None:
-            touched = loop.time()
-            done = _take(menu, item)
-            if isinstance(done, Chosen):
-                inlet.give_back(done.rest)
-                await outlet.write(menu.farewell(done.way))
-                return done.way
-            if done is not None:
-                await outlet.write(b"\r\n")
-                return None
-        if loop.time() - touched > _IDLE_S:
-            return Refusal(Code.TIMEOUT)
         if guest.gate.table.revision != seen:
             seen = guest.gate.table.revision
             if not guest.known():
                 return Refusal(Code.WITHDRAWN)
             menu.show(guest.routing.ways())
+        await screen.outlet.write(menu.draw(guest.gate.now()))
+        item = await _next(screen.inlet)
+        if item is None and _monotonic() - touched > _IDLE_S:
+            return Refusal(Code.TIMEOUT)
+        if item is not None:
+            touched = _monotonic()
+            if (done := _take(menu, item)) is not None:
+                return await _leave(menu, screen, done)
+
+
+async def _leave(menu: Menu, screen: Screen, done: Chosen | Left) -> Way | None:
+    if isinstance(done, Left):
+        await screen.outlet.write(b"\r\n")
+        return None
+    screen.inlet.give_back(done.rest)
+    await screen.outlet.write(menu.farewell(done.way))
+    return done.way
+
+
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _next(inlet: Inlet) -> Item | None:

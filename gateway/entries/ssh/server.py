@@ -10,7 +10,8 @@ from typing import Final
 
 import asyncssh
 
-from gateway.entries.ssh.connection import Arrival, attend
+from gateway.core.refusals import Code, Refusal, sentence
+from gateway.entries.ssh.connection import Arrival, House, attend
 from gateway.entries.ssh.doorstep import Doorstep
 from gateway.entries.ssh.host_keys import Handshake
 from gateway.wire.gate import Gate
@@ -26,55 +27,52 @@ async def serve(gate: Gate, listener: socket.socket, *, port: int) -> None:
     """Serves a listening socket until cancelled; `port` is the one that people see.
 
     On the fixed ssh port people choose among their jobs; any other is the random port of one entry.
-    Cancelled, it accepts no more, waits up to `drain_s` seconds for connections to end, and then
-    ends them with a message. The listener stays open.
+    Cancelled, it accepts no more, waits up to `drain_s` seconds for channels to end, and then ends
+    the connections that are left. The listener stays open.
     """
     logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below, it logs commands and names of files
+    house = House(gate, Handshake(), Doorstep(), set())
+    entry_port = None if port == gate.config.ssh_port else port
     connections: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         try:
-            await _accept(gate, listener, None if port == gate.config.ssh_port else port, group, connections)
+            while True:
+                sock, address = await _accept(listener)
+                task = group.create_task(_attend(house, sock, Arrival(address, entry_port)))
+                connections.add(task)
+                task.add_done_callback(connections.discard)
         except asyncio.CancelledError:
-            if connections:
-                await asyncio.wait(connections, timeout=gate.config.drain_s + _LAST_WORDS_S)
+            await _drain(house, connections)
             raise
 
 
-async def _accept(
-    gate: Gate,
-    listener: socket.socket,
-    entry_port: int | None,
-    group: asyncio.TaskGroup,
-    connections: set[asyncio.Task[None]],
-) -> None:
-    loop, handshake, doorstep = asyncio.get_running_loop(), Handshake(), Doorstep()
+async def _accept(listener: socket.socket) -> tuple[socket.socket, str]:
+    """The next connection and where it comes from."""
     listener.setblocking(False)
     while True:
         try:
-            sock, address = await loop.sock_accept(listener)
+            sock, address = await asyncio.get_running_loop().sock_accept(listener)
+            return sock, address[0].removeprefix("::ffff:")  # IPv4 on an IPv6 socket, RFC 4291 section 2.5.5.2
         except OSError as fault:
             if fault.errno in _EXHAUSTED:
                 log.warning("cannot accept: %s", fault)
                 await asyncio.sleep(_RETRY_S)
-            continue
-        arrival = Arrival(_plain(address[0]), entry_port)
-        task = group.create_task(_attend(gate, sock, arrival, handshake, doorstep))
-        connections.add(task)
-        task.add_done_callback(connections.discard)
 
 
-async def _attend(gate: Gate, sock: socket.socket, arrival: Arrival, handshake: Handshake, doorstep: Doorstep) -> None:
+async def _attend(house: House, sock: socket.socket, arrival: Arrival) -> None:
     """One connection; whatever goes wrong in it, the others go on."""
     try:
-        with sock:
-            options = await handshake.options(gate.table.secrets("ssh-host"))
-            await attend(gate, sock, arrival, options, doorstep)
-    except (OSError, ValueError, asyncssh.Error) as fault:
-        log.warning("connection from %s: %s", arrival.address, fault)
+        await attend(house, sock, arrival)
     except Exception:
         log.exception("connection from %s failed", arrival.address)
 
 
-def _plain(address: str) -> str:
-    """The address without the clothes that IPv4 wears on an IPv6 socket (RFC 4291 section 2.5.5.2)."""
-    return address.removeprefix("::ffff:")
+async def _drain(house: House, connections: set[asyncio.Task[None]]) -> None:
+    """Ends connections as their last channel ends, until all are gone or the patience is."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + house.gate.config.drain_s + _LAST_WORDS_S
+    said = sentence(Refusal(Code.RESTARTING), "en")
+    while connections and loop.time() < deadline:
+        for connection in [one for one in house.live if one.channel_count == 0]:
+            connection.disconnect(asyncssh.DISC_BY_APPLICATION, said)
+        await asyncio.wait(connections, timeout=_RETRY_S)

@@ -22,9 +22,9 @@ from gateway.core.refusals import Code, Refusal, next_step, sentence
 from gateway.core.ssh_name import language
 from gateway.entries.ssh.ends import End, Inlet, Outlet, Resize, Signal
 from gateway.entries.ssh.environment import about_connection, passed_on
-from gateway.entries.ssh.guest import Guest
+from gateway.entries.ssh.guest import Cut, Guest
 from gateway.entries.ssh.join import Exit, join
-from gateway.entries.ssh.menu import choose
+from gateway.entries.ssh.menu import Screen, choose
 from gateway.entries.ssh.protocol import SessionChannel
 from gateway.entries.ssh.routing import Several
 from gateway.wire.bridge import DialFault, Pty
@@ -123,7 +123,8 @@ class Session(asyncssh.SSHServerSession[bytes]):
     async def _run(self) -> None:
         try:
             ending = await self._choose() if self._menu_wanted() else await self._go_straight()
-            await self._close(ending)
+            if ending is not None:
+                await self._close(ending)
         except ConnectionError:
             self._channel.abort()  # the client closed while we wrote to it
         except Exception:
@@ -133,12 +134,13 @@ class Session(asyncssh.SSHServerSession[bytes]):
     def _menu_wanted(self) -> bool:
         return self._pty is not None and not self._sftp and self._guest.routing.menu_wanted()
 
-    async def _choose(self) -> Exit:
+    async def _choose(self) -> Exit | None:
         """The menu, until a job was entered or the person leaves."""
-        term = self._pty[0] if self._pty is not None else ""
         refusal: Refusal | None = None
         while True:
-            chosen = await choose(self._guest, self._inlet, self._outlet, term, self._size, self._language(), refusal)
+            term = self._pty[0] if self._pty is not None else ""
+            screen = Screen(self._inlet, self._outlet, term, self._size, self._language())
+            chosen = await choose(self._guest, screen, refusal)
             if chosen is None:
                 return Exit(status=0)
             if isinstance(chosen, Refusal):
@@ -151,7 +153,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
                 except DialFault as fault:
                     refusal = fault.refusal  # back to the menu, which says it
 
-    async def _go_straight(self) -> Exit:
+    async def _go_straight(self) -> Exit | None:
         destination = self._guest.routing.admit()
         if isinstance(destination, Several):
             return await self._list(destination)
@@ -162,25 +164,13 @@ class Session(asyncssh.SSHServerSession[bytes]):
         except DialFault as fault:
             return await self._refused(fault.refusal)
 
-    async def _visit(self, admission: Admission) -> Exit:
+    async def _visit(self, admission: Admission) -> Exit | None:
         """The time in the job. Raises DialFault when it is not reached. Call right after decide()."""
-        cut: list[Refusal] = []
-        loop = asyncio.get_running_loop()
-
-        def end(refusal: Refusal) -> None:
-            cut.append(refusal)
-            life.reschedule(loop.time())
-
         try:
-            async with (
-                asyncio.timeout(None) as life,
-                self._guest.gate.visits.open(admission, self._kind(), self._guest.address, end) as visit,
-            ):
+            async with self._guest.visit(admission, self._kind()) as visit:
                 return await self._inside(admission, visit)
-        except TimeoutError:
-            if not cut:
-                raise
-            return await self._cut(cut[0])
+        except Cut as cut:
+            return await self._cut(cut.refusal)
 
     async def _inside(self, admission: Admission, visit: Visit) -> Exit:
         async with await self._open(admission) as frames:
@@ -230,14 +220,15 @@ class Session(asyncssh.SSHServerSession[bytes]):
             lines = text.replace("\n", "\r\n")
             await self._outlet.write(f"\r\n{lines}\r\n".encode())
 
-    async def _cut(self, refusal: Refusal) -> Exit:
-        """Says why, where the client still reads: the visit is over already and must not wait for it."""
+    async def _cut(self, refusal: Refusal) -> Exit | None:
+        """Says why, where the client still reads. Where it does not, the channel is closed as it is: None."""
         try:
             async with asyncio.timeout(_LAST_WORDS_S):
                 await self._tell(refusal)
                 await self._outlet.end()
         except TimeoutError:
             self._channel.abort()
+            return None
         return CUT
 
     async def _close(self, ending: Exit) -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 from pathlib import Path
+from unittest import mock
 
 from gateway.core.refusals import Code
+from gateway.entries.ssh import host_keys
 from tests.gateway.entries.ssh.world import lone_job, world
 
 
@@ -20,6 +22,28 @@ async def test_garbage_and_silence_end_by_themselves(tmp_path: Path) -> None:
         assert (await made.ssh("echo in")).out == b"in\n"
 
 
+async def test_who_does_not_sign_in_in_time_is_sent_away(tmp_path: Path) -> None:
+    """The login grace ends a connection that says nothing, or everything but the password."""
+    with mock.patch.object(host_keys, "LOGIN_GRACE_S", 0.5):
+        async with world(tmp_path, *lone_job()) as made:
+            reader, writer = await asyncio.open_connection("127.0.0.1", made.port)
+            async with asyncio.timeout(2):
+                assert (await reader.read()).startswith(b"SSH-2.0-Starlight\r\n")
+            writer.close()
+
+
+async def test_without_a_host_key_the_listener_lives(tmp_path: Path) -> None:
+    """A connection is closed and logged; once there is a key, people come in."""
+    async with world(tmp_path, *lone_job()) as made:
+        key = made.table.secrets("ssh-host")[0]
+        made.drop(key)
+        reader, writer = await asyncio.open_connection("127.0.0.1", made.port)
+        assert await reader.read() == b""
+        writer.close()
+        made.put(key)
+        assert (await made.ssh("echo in")).out == b"in\n"
+
+
 async def test_a_restart_lets_commands_end_and_cuts_the_rest_with_a_sentence(tmp_path: Path) -> None:
     """Cancelled, the service waits for its visits; the server's last call cuts them."""
     async with world(tmp_path, *lone_job()) as made:
@@ -27,7 +51,10 @@ async def test_a_restart_lets_commands_end_and_cuts_the_rest_with_a_sentence(tmp
         short = await client.create_process("sleep 0.3; echo done")
         long = await client.create_process("echo up; sleep 777")
         await long.stdout.readline()
+        idle = await made.client()
         made.stop()
+        async with asyncio.timeout(1):
+            await idle.wait_closed()
         assert (await short.wait()).stdout == "done\n"
         made.visits.cut_all(Code.RESTARTING)
         async with asyncio.timeout(1):
