@@ -34,7 +34,7 @@ class App:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """How far an app's installation is: `progress` from 0 to 1 while it runs, `message` why it failed or what it does."""
+    """How far an installation is: `progress` from 0 to 1 while it runs, `message` why it failed or what it does."""
 
     state: Installed
     progress: float | None = None
