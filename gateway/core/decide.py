@@ -15,7 +15,7 @@ from gateway.contract.people import User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, Target
 from gateway.core.grounds import entry_ground, grant_ground, job_ground, open_to_anyone, open_to_users, user_ground
 from gateway.core.refusals import Code, Refusal
-from gateway.core.table import Table, expired
+from gateway.core.table import Table
 from gateway.core.tickets import Visitor
 
 _PROOF: Final = object()
@@ -99,7 +99,7 @@ def _personal(entry: Entry, user: User, table: Table, now: float) -> tuple[str, 
     if entry.owner_id == user.id:
         return ()
     grant = table.grant(entry.id, user.id)
-    if grant is not None and not expired(grant, now):
+    if grant is not None and table.stands(grant_ground(grant.id), now):
         return (grant_ground(grant.id),)
     return (entry_ground(entry.id, "login"),) if open_to_users(entry) else None
 

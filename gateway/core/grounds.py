@@ -9,13 +9,13 @@ user:3  session:abc  token:12  key:9  grant:45  job:jupyter-17  entry:17  entry:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 from gateway.contract.codec import Record
 from gateway.contract.people import Grant, Key, Session, Token, User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, Protocol, Service
 
-Claim = tuple[str, Hashable]
+Claim = tuple[str, object]
 
 
 def user_ground(user_id: int) -> str:
@@ -64,9 +64,20 @@ def open_to_users(entry: Entry) -> bool:
     return entry.level is Level.LOGIN or open_to_anyone(entry)
 
 
-def claims(record: Record) -> frozenset[Claim]:
+def expires_at(record: Record) -> float | None:
+    """When a session's, token's or grant's time is over, in epoch seconds; None for what has no end."""
+    return record.expires_at if isinstance(record, Session | Token | Grant) else None
+
+
+def expired(record: Record, now: float) -> bool:
+    """Whether the record's time is over."""
+    end = expires_at(record)
+    return end is not None and end <= now
+
+
+def claims(record: Record) -> tuple[Claim, ...]:
     """The grounds that a record gives, each with the facts it vouches for."""
-    return frozenset(_claims(record))
+    return tuple(_claims(record))
 
 
 def _claims(record: Record) -> Iterable[Claim]:

@@ -1,7 +1,8 @@
-"""Records by kind and key, and by the other names that people and protocols use for them.
+"""Records by kind and key, by the other names that people and protocols use, and by the grounds they give.
 
-State: one set of records with its reverse indexes. It is filled and edited by the Table alone. The
-answers depend on the set of records only, never on the order in which they came.
+State: one set of records with its reverse indexes. A list from control fills one slice by slice; once
+it is the Table's, only the Table edits it. The answers depend on the set of records alone, never on
+the order in which they came.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeVar, cast
 from gateway.contract.codec import RECORD_KINDS, Record
 from gateway.contract.people import Grant, Key, Session, Token, User
 from gateway.contract.routes import Entry, Job, PortKind, Protocol
+from gateway.core.grounds import claims
 
 R = TypeVar("R", bound=Record)
 Name = tuple[str, Hashable]
@@ -25,6 +27,7 @@ class Index:
         """An empty set."""
         self._records: dict[type[object], dict[str, Record]] = {shape: {} for shape in RECORD_KINDS.values()}
         self._names: dict[type[object], dict[Name, dict[str, Record]]] = {shape: {} for shape in RECORD_KINDS.values()}
+        self._claims: dict[str, tuple[object, Record]] = {}
 
     def put(self, record: Record) -> Record | None:
         """Adds the record in place of the one of its kind and key, which is returned."""
@@ -33,11 +36,25 @@ class Index:
         self._records[shape][key] = record
         for name in _names(record):
             self._names[shape].setdefault(name, {})[key] = record
+        for ground, facts in claims(record):
+            self._claims[ground] = facts, record
         return before
 
     def drop(self, kind: str, key: str) -> Record | None:
         """Takes the record away and returns it; None when there is none. Raises KeyError for an unknown kind."""
         return self._take(RECORD_KINDS[kind], key)
+
+    def giver(self, ground: str) -> Record | None:
+        """The record that gives this ground."""
+        claim = self._claims.get(ground)
+        return claim and claim[1]
+
+    def lost_in(self, later: Index) -> frozenset[str]:
+        """The grounds that stand here and not in `later`, or there with other facts."""
+        kept = later._claims  # another of our own kind
+        return frozenset(
+            ground for ground, (facts, _) in self._claims.items() if ground not in kept or kept[ground][0] != facts
+        )
 
     def all(self) -> Iterable[Record]:
         """Every record."""
@@ -71,6 +88,8 @@ class Index:
             del bearers[key]
             if not bearers:
                 del self._names[shape][name]
+        for ground, _ in () if record is None else claims(record):
+            del self._claims[ground]
         return record
 
 

@@ -12,10 +12,10 @@ import heapq
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gateway.contract.codec import RECORD_KINDS, Change, Record, key_of, kind_of
+from gateway.contract.codec import Change, Record
 from gateway.contract.people import Grant, Key, Session, Token, User
 from gateway.contract.routes import Certificate, Entry, Job, JobPhase, Protocol, Secret
-from gateway.core.grounds import claims
+from gateway.core.grounds import Claim, claims, expired, expires_at
 from gateway.core.index import Index, fixed_ssh
 
 
@@ -35,7 +35,7 @@ class Table:
         self.confirmed_at = 0.0
         self._max_stale_s = max_stale_s
         self._index = Index()
-        self._expiries: list[tuple[float, str, str]] = []
+        self._expiries: list[tuple[float, str]] = []
 
     # Edits: none of them awaits, so that nobody ever reads half of one.
 
@@ -44,22 +44,25 @@ class Table:
         fresh = Index()
         for record in records:
             fresh.put(record)
+        return self.adopt(fresh, revision)
+
+    def adopt(self, fresh: Index, revision: int) -> frozenset[str]:
+        """The same with records that were indexed slice by slice; the index is the table's from now on."""
         before, self._index, self.revision = self._index, fresh, revision
-        self._expiries = [expiry for record in fresh.all() for expiry in _expiry(record)]
+        self._expiries = [end for record in fresh.all() for end in _ends(record)]
         heapq.heapify(self._expiries)
-        kept = {claim for record in fresh.all() for claim in claims(record)}
-        return frozenset(claim[0] for record in before.all() for claim in claims(record) if claim not in kept)
+        return before.lost_in(fresh)
 
     def apply(self, change: Change) -> frozenset[str]:
         """Puts or takes away one record; returns the grounds that no longer stand."""
         self.revision = change.revision
         if change.record is None:
-            before = self._index.drop(change.kind, change.key)
-            return frozenset(ground for ground, _ in _claims(before))
-        before = self._index.put(change.record)
-        for expiry in _expiry(change.record):
-            heapq.heappush(self._expiries, expiry)
-        return frozenset(ground for ground, _ in _claims(before) - claims(change.record))
+            before, after = self._index.drop(change.kind, change.key), _claims(None)
+        else:
+            before, after = self._index.put(change.record), claims(change.record)
+            for end in _ends(change.record):
+                heapq.heappush(self._expiries, end)
+        return frozenset(claim[0] for claim in _claims(before) if claim not in after)
 
     def confirm(self, now: float) -> None:
         """Control said at `now` (epoch seconds) that this revision is the newest."""
@@ -70,9 +73,9 @@ class Table:
         over: set[str] = set()
         while self._expiries and self._expiries[0][0] <= now:
             due = heapq.heappop(self._expiries)
-            record = self._index.get(RECORD_KINDS[due[1]], due[2])
-            if record is not None and due in _expiry(record):  # else its end was moved or it was taken away
-                over.update(ground for ground, _ in claims(record))
+            record = self._index.giver(due[1])
+            if record is not None and due in _ends(record):  # else its end was moved or it was taken away
+                over.add(due[1])
         return frozenset(over)
 
     def stale(self, now: float) -> bool:
@@ -164,9 +167,8 @@ class Table:
 
     def stands(self, ground: str, now: float) -> bool:
         """Whether a record gives this ground and its time is not over."""
-        kind, _, rest = ground.partition(":")
-        record = self._index.get(RECORD_KINDS[kind], rest.partition(":")[0])
-        return record is not None and not expired(record, now) and ground in {claim for claim, _ in claims(record)}
+        record = self._index.giver(ground)
+        return record is not None and not expired(record, now)
 
     # What the gateways themselves need.
 
@@ -180,16 +182,11 @@ class Table:
         return sorted(mine, key=lambda secret: secret.generation, reverse=True)
 
 
-def expired(record: Record, now: float) -> bool:
-    """Whether a session's, token's or grant's time is over; never so for other records."""
-    return any(expires_at <= now for expires_at, _, _ in _expiry(record))
+def _ends(record: Record) -> list[tuple[float, str]]:
+    """When the record's time is over, and the ground that goes with it."""
+    end = expires_at(record)
+    return [] if end is None else [(end, ground) for ground, _ in claims(record)]
 
 
-def _expiry(record: Record) -> list[tuple[float, str, str]]:
-    if isinstance(record, Session | Token | Grant) and record.expires_at is not None:
-        return [(record.expires_at, kind_of(record), key_of(record))]
-    return []
-
-
-def _claims(record: Record | None) -> frozenset[tuple[str, object]]:
-    return frozenset() if record is None else claims(record)
+def _claims(record: Record | None) -> tuple[Claim, ...]:
+    return () if record is None else claims(record)

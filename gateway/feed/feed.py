@@ -19,8 +19,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 from gateway import cancellation
-from gateway.contract.codec import Change, Record, decode_change, decode_record
+from gateway.contract.codec import Change, decode_change, decode_record
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, Question
+from gateway.core.index import Index
 from gateway.core.table import Table
 from gateway.feed.lines import Lines
 
@@ -141,23 +142,25 @@ class Feed:
     async def _list(self, lines: Lines, held: _Held) -> None:
         """Takes a whole list, slice by slice, and puts it in place in one step."""
         await lines.write({"list": {}})
-        records, revision = await self._slices(lines)
-        self._edited(self._table.replace(records, revision))  # no await between the edit and the cuts
+        index, revision = await self._slices(lines)
+        self._edited(self._table.adopt(index, revision))  # no await between the edit and the cuts
         held.revision = revision
         await self._acknowledge(lines, held)
         self._listed.set()
         self._online.set()
         await lines.write(self._ports())
 
-    async def _slices(self, lines: Lines) -> tuple[list[Record], int]:
-        records: list[Record] = []
+    async def _slices(self, lines: Lines) -> tuple[Index, int]:
+        """The list, indexed as it comes: the loop turns after each slice, however long the list is."""
+        index = Index()
         while True:
             message = await self._hear(lines)
             match message:
                 case {"slice": {"records": list(items), "revision": int(revision), "last": bool(last)}}:
-                    records.extend(decode_record(item["kind"], item["record"]) for item in items)
+                    for item in items:
+                        index.put(decode_record(item["kind"], item["record"]))
                     if last:
-                        return records, revision
+                        return index, revision
                 case _:
                     self._take_answer(message)
 

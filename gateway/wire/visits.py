@@ -10,9 +10,9 @@ import asyncio
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from typing import Final
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Final, Self
 
 from gateway.core.decide import Admission
 from gateway.core.refusals import Code, Refusal
@@ -27,9 +27,11 @@ ENDED: Final = "ended"
 
 
 class Visit:
-    """One person's live connection through one entry."""
+    """One person's live connection through one entry: an async context manager that lasts as long as it."""
 
-    def __init__(self, visit_id: str, admission: Admission, protocol: str, address: str, cut: Cut) -> None:
+    def __init__(
+        self, visits: Visits, visit_id: str, admission: Admission, protocol: str, address: str, cut: Cut
+    ) -> None:
         """Use `Visits.open`."""
         self.id = visit_id
         self.admission = admission
@@ -38,7 +40,25 @@ class Visit:
         self.inward = 0
         self.outward = 0
         self.reason = ENDED
+        self._visits = visits
         self._cut: Cut | None = cut
+        self._started = 0.0
+
+    async def __aenter__(self) -> Self:
+        """Enters the list of live visits; awaits nothing."""
+        self._started = asyncio.get_running_loop().time()
+        self._visits.enter(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leaves the list and writes the journal's line; awaits nothing."""
+        if kind is not None and self.reason == ENDED:
+            self.reason = kind.__name__
+        self._cut = None
+        self._visits.leave(self)
+        journal.ended(_ended(self, asyncio.get_running_loop().time() - self._started))
 
     def count(self, inward: int, outward: int) -> None:
         """Adds bytes that went to the job and came from it."""
@@ -73,25 +93,13 @@ class Visits:
         """How many are open."""
         return len(self._live)
 
-    @asynccontextmanager
-    async def open(self, admission: Admission, protocol: str, address: str, cut: Cut) -> AsyncIterator[Visit]:
-        """A visit for as long as the block runs; its journal line is written at the end.
+    def open(self, admission: Admission, protocol: str, address: str, cut: Cut) -> Visit:
+        """A visit for as long as its `async with` block runs; its journal line is written at the end.
 
-        Open it right after decide(), before anything is awaited: what is withdrawn from then on
+        Enter it right after decide(), before anything is awaited: what is withdrawn from then on
         calls `cut` (at most once), with the Refusal to tell the person.
         """
-        visit = Visit(f"{self._name}-{next(self._numbers)}", admission, protocol, address, cut)
-        started = asyncio.get_running_loop().time()
-        self._enter(visit)
-        try:
-            yield visit
-        except BaseException as fault:
-            if visit.reason == ENDED:
-                visit.reason = type(fault).__name__
-            raise
-        finally:
-            self._leave(visit)
-            journal.ended(_ended(visit, asyncio.get_running_loop().time() - started))
+        return Visit(self, f"{self._name}-{next(self._numbers)}", admission, protocol, address, cut)
 
     def withdraw(self, grounds: Iterable[str]) -> int:
         """Cuts every visit that rests on one of these grounds; returns how many."""
@@ -112,13 +120,15 @@ class Visits:
         """Returns once no visit is open."""
         await self._none_left.wait()
 
-    def _enter(self, visit: Visit) -> None:
+    def enter(self, visit: Visit) -> None:
+        """For Visit alone: from now on its grounds lead to it."""
         self._live[visit.id] = visit
         for ground in visit.admission.grounds:
             self._by_ground[ground][visit.id] = visit
         self._none_left.clear()
 
-    def _leave(self, visit: Visit) -> None:
+    def leave(self, visit: Visit) -> None:
+        """For Visit alone: it has ended."""
         del self._live[visit.id]
         for ground in visit.admission.grounds:
             resting = self._by_ground[ground]

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.contract.codec import Record
 from gateway.contract.routes import Certificate, JobPhase, Level, Protocol, Service
-from gateway.core.grounds import claims, open_to_anyone, open_to_users
+from gateway.core.grounds import claims, expired, open_to_anyone, open_to_users
 from tests.gateway import world
 
 
@@ -59,7 +59,7 @@ def test_each_record_gives_its_grounds(record: Record, expected: set[str]) -> No
 )
 def test_a_ground_holds_while_its_facts_do(before: Record, after: Record, kept: bool) -> None:
     """A change that leaves the facts alone keeps the ground; one that leads elsewhere withdraws it."""
-    assert (claims(before) <= claims(after)) is kept
+    assert (set(claims(before)) <= set(claims(after))) is kept
 
 
 def test_openness_never_covers_a_shell() -> None:
@@ -68,3 +68,11 @@ def test_openness_never_covers_a_shell() -> None:
     assert not open_to_anyone(shell)
     assert not open_to_users(shell)
     assert open_to_users(world.entry(level=Level.LOGIN, protocol=Protocol.SSH))
+
+
+def test_only_what_has_an_end_expires() -> None:
+    """Users never expire, tokens without an end neither; an end counts from its very second."""
+    assert not expired(world.user(), world.NOW)
+    assert not expired(world.token(), world.NOW)
+    assert not expired(world.token(expires_at=world.NOW + 1), world.NOW)
+    assert expired(world.token(expires_at=world.NOW), world.NOW)

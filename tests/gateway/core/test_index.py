@@ -102,3 +102,25 @@ def test_fixed_ssh_is_ssh_on_the_common_port() -> None:
     assert fixed_ssh(world.entry(protocol=Protocol.SSH))
     assert not fixed_ssh(world.entry(protocol=Protocol.SSH, port_kind=PortKind.RANDOM))
     assert not fixed_ssh(world.entry(protocol=Protocol.TCP))
+
+
+def test_a_ground_leads_to_the_record_that_gives_it() -> None:
+    """As long as the record is there and gives it."""
+    index = Index()
+    index.put(world.user(3))
+    assert index.giver("user:3") == world.user(3)
+    index.put(world.user(3, disabled=True))
+    assert index.giver("user:3") is None
+    index.put(world.user(3))
+    index.drop("user", "3")
+    assert index.giver("user:3") is None
+
+
+def test_two_sets_tell_which_grounds_were_lost() -> None:
+    """A ground is lost when nobody gives it any more, or when it vouches for other facts."""
+    before, after = Index(), Index()
+    for record in (world.user(1), world.user(2, "bob"), world.key(9)):
+        before.put(record)
+    for record in (world.user(1), world.key(9, fingerprint="SHA256:other"), world.user(4, "dora")):
+        after.put(record)
+    assert before.lost_in(after) == {"user:2", "key:9"}

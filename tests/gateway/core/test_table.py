@@ -11,7 +11,7 @@ from gateway.contract.codec import Change, Record, key_of, kind_of
 from gateway.contract.people import Scope
 from gateway.contract.routes import Certificate, JobPhase, Level, PortKind, Protocol, Secret
 from gateway.core.grounds import claims
-from gateway.core.table import Table, Way, expired
+from gateway.core.table import Table, Way
 from tests.gateway import world
 from tests.gateway.world import NOW
 
@@ -154,13 +154,6 @@ def test_a_ground_stands_while_its_record_does() -> None:
     assert not held.stands("session:other", NOW)
     assert held.stands("entry:17:login", NOW)
     assert not held.stands("entry:17:open", NOW)
-
-
-def test_only_what_has_an_end_expires() -> None:
-    """Users never expire, tokens without an end neither."""
-    assert not expired(world.user(), NOW)
-    assert not expired(world.token(), NOW)
-    assert expired(world.token(expires_at=NOW), NOW)
 
 
 def test_entries_are_found_by_label_host_and_port() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.contract.routes import Level
 from gateway.core.refusals import Code, Refusal
-from gateway.wire.visits import Visit, Visits
+from gateway.wire.visits import Visits
 from tests.gateway import world
 
 MINE = world.admission(world.entry(17))
@@ -130,8 +130,9 @@ async def test_the_journal_tells_why_a_visit_ended(caplog: pytest.LogCaptureFixt
 async def test_ending_a_visit_twice_cuts_it_once() -> None:
     """The first reason stands."""
     cuts: list[Refusal] = []
-    visit = Visit("v", MINE, "http", "127.0.0.1", cuts.append)
-    visit.end(Refusal(Code.WITHDRAWN))
+    async with Visits("web-0").open(MINE, "http", "127.0.0.1", cuts.append) as visit:
+        visit.end(Refusal(Code.WITHDRAWN))
+        visit.end(Refusal(Code.RESTARTING))
     visit.end(Refusal(Code.RESTARTING))
     assert cuts == [Refusal(Code.WITHDRAWN)]
     assert visit.reason == Code.WITHDRAWN
