@@ -16,6 +16,7 @@ from . import kernel
 from .clock import now
 
 STATUS_VERSION: Final = 1
+_TICK_S: Final = 1e-3
 
 
 class Record:
@@ -23,6 +24,7 @@ class Record:
 
     def __init__(self, job_dir: Path, job: str) -> None:
         self._dir = job_dir
+        self._last_event = 0.0
         self.fields: dict[str, Any] = {
             "v": STATUS_VERSION,
             "job": job,
@@ -48,8 +50,9 @@ class Record:
         self.fields["keepers"].append({"pid": pid, "start_ticks": kernel.start_ticks(pid)})
 
     def event(self, kind: str, reason: str, message: str) -> None:
-        """Appends one event; `kind` is Normal or Warning, `reason` one word for programs, `message` for people."""
-        line = json.dumps({"at": now(), "kind": kind, "reason": reason, "message": message}) + "\n"
+        """Appends one event, later than the one before; `kind` is Normal or Warning, `reason` one word for programs, `message` for people."""
+        self._last_event = max(now(), self._last_event + _TICK_S)
+        line = json.dumps({"at": self._last_event, "kind": kind, "reason": reason, "message": message}) + "\n"
         with (self._dir / "events.jsonl").open("ab") as file:
             file.write(line.encode())
 

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -44,7 +44,9 @@ DEADLINE_S: Final = 30.0
 class Bridge:
     """One data directory and the bridge process that serves it."""
 
-    def __init__(self, data_dir: Path, uid: int | None) -> None:
+    def __init__(self, data_dir: Path, uid: int | None, wrapper: Sequence[str] = ()) -> None:
+        """`wrapper` is a command that is given the bridge's own to run."""
+        self._wrapper = wrapper
         self.data_dir = data_dir
         self.run_dir = data_dir / "run"
         self.uid = uid
@@ -68,7 +70,7 @@ class Bridge:
             "STARLIGHT_FEED_KEY": "00" * 32,
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "control.bridge"], env=environment, cwd=ROOT, user=self.uid, group=self.uid,
+            [*self._wrapper, sys.executable, "-m", "control.bridge"], env=environment, cwd=ROOT, user=self.uid, group=self.uid,
             extra_groups=None if self.uid is None else [],
         )  # fmt: skip
         async with asyncio.timeout(DEADLINE_S):
@@ -253,7 +255,7 @@ async def bridge(request: pytest.FixtureRequest) -> AsyncIterator[Bridge]:
 
 
 @asynccontextmanager
-async def running_bridge(uid: int | None = None) -> AsyncIterator[Bridge]:
+async def running_bridge(uid: int | None = None, wrapper: Sequence[str] = ()) -> AsyncIterator[Bridge]:
     """A bridge on a data directory of its own, as root or as the user `uid`; afterwards nothing of it is left."""
     data_dir = Path(tempfile.mkdtemp(prefix="starlight-", dir="/var/tmp"))
     data_dir.chmod(0o755)
@@ -261,7 +263,7 @@ async def running_bridge(uid: int | None = None) -> AsyncIterator[Bridge]:
     if uid is not None:
         for path in (data_dir, data_dir / "run"):
             os.chown(path, uid, uid)
-    bridge = Bridge(data_dir, uid)
+    bridge = Bridge(data_dir, uid, wrapper)
     try:
         with (
             listen(str(bridge.run_dir / "bridge-local.sock"), mode=0o666) as listener,

@@ -87,7 +87,8 @@ async def test_a_slow_visitor_holds_the_program_back(bridge: Bridge, job: str) -
 
 async def test_a_program_that_does_not_read_holds_the_visitor_back(bridge: Bridge, job: str) -> None:
     """A visitor cannot fill the shim's memory; leaving is noticed all the same, and hangs up."""
-    stream = await bridge.shell(job, "exec 2> /dev/null; trap 'echo gone > hung-up; exit' HUP; while :; do sleep 0.05; done")
+    script = "exec 2> /dev/null; trap 'echo gone > hung-up; exit' HUP; while :; do sleep 0.05; done"
+    stream = await bridge.shell(job, script)
     await bridge.run(job, "rm -f hung-up")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1):
