@@ -25,7 +25,7 @@ export const me = {
 export const users = {
   list: (query: Query) => api<T.Page<T.User>>("GET", "/users", { query }),
   add: (body: { username: string; password: string; role: string }) => api<T.User>("POST", "/users", { body }),
-  change: (id: number, body: { disabled?: boolean; role?: string; password?: string }) =>
+  change: (id: number, body: { disabled?: boolean; password?: string }) =>
     api<T.User>("PATCH", `/users/${id}`, { body }),
 };
 
@@ -33,7 +33,6 @@ export const platform = {
   read: () => api<T.Platform>("GET", "/platform", { anonymous: true }),
   clusters: () => api<T.Cluster[]>("GET", "/clusters"),
   apps: () => api<T.App[]>("GET", "/apps"),
-  install: (name: string) => api<T.App>("POST", `/apps/${seg(name)}/install`),
 };
 
 export const jobs = {

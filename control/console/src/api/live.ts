@@ -10,7 +10,6 @@ import type { Job } from "./types";
 interface Listener {
   jobs?: (jobs: Job[]) => void;
   shared?: () => void;
-  apps?: () => void;
   /** What happened meanwhile is unknown: fetch again what is shown. */
   reset?: () => void;
 }
@@ -19,7 +18,6 @@ interface Message {
   revision?: number;
   jobs?: Job[];
   shared?: boolean;
-  apps?: boolean;
   tick?: string;
 }
 
@@ -93,7 +91,6 @@ function hear(message: Message): void {
   if (message.revision) revision = message.revision;
   if (message.jobs?.length) tell((listener) => listener.jobs?.(message.jobs ?? []));
   if (message.shared) tell((listener) => listener.shared?.());
-  if (message.apps) tell((listener) => listener.apps?.());
 }
 
 function lost(code: number): void {

@@ -67,7 +67,7 @@ export interface Platform {
   ssh_host: string;
   public_address: string | null;
   ports: { http: number; https: number; ssh: number; tcp: number };
-  random_ports: { from: number; to: number };
+  random_ports: { first: number; last: number };
 }
 
 export interface Partition {

@@ -1,16 +1,14 @@
-/** What rarely changes: addresses and ports, clusters, apps. State: the last answers; apps follow the live line. */
+/** What rarely changes: addresses and ports, clusters, apps. State: the last answers. */
 
 import { defineStore } from "pinia";
 import { ref } from "vue";
 import { platform as calls } from "@/api/calls";
-import { listen } from "@/api/live";
 import type { App, Cluster, Platform } from "@/api/types";
 
 export const usePlatform = defineStore("platform", () => {
   const platform = ref<Platform | null>(null);
   const clusters = ref<Cluster[]>([]);
   const apps = ref<App[]>([]);
-  let asked = false;
 
   /** Fetches all three once; a part that fails stays empty and is asked again the next time. */
   async function load(): Promise<void> {
@@ -18,8 +16,6 @@ export const usePlatform = defineStore("platform", () => {
     if (!platform.value) wanted.push(calls.read().then((found) => (platform.value = found)));
     if (!clusters.value.length) wanted.push(calls.clusters().then((found) => (clusters.value = found)));
     if (!apps.value.length) wanted.push(loadApps());
-    if (!asked) listen({ apps: () => void loadApps().catch(() => undefined) });
-    asked = true;
     await Promise.allSettled(wanted);
   }
 

@@ -14,6 +14,7 @@ export class Flow {
   private size = 0;
   private skipped = 0;
   private drawing = false;
+  private after: (() => void) | null = null;
 
   constructor(
     private readonly screen: Screen,
@@ -32,8 +33,15 @@ export class Flow {
     this.draw();
   }
 
+  /** Calls `act` once everything that came before is on the screen. */
+  whenDrawn(act: () => void): void {
+    this.after = act;
+    this.draw();
+  }
+
   private draw(): void {
-    if (this.drawing || !this.waiting.length) return;
+    if (this.drawing) return;
+    if (!this.waiting.length) return this.settle();
     this.drawing = true;
     const next = this.take();
     if (this.skipped) this.screen.write(this.sayNext(this.skipped), () => undefined);
@@ -42,6 +50,12 @@ export class Flow {
       this.drawing = false;
       this.draw();
     });
+  }
+
+  private settle(): void {
+    const act = this.after;
+    this.after = null;
+    act?.();
   }
 
   private take(): Uint8Array {

@@ -79,9 +79,12 @@ function finish(end: End): void {
   ended = end;
   const text = sentence(end);
   bar.show(text, "gone", end.kind === "signIn" ? say("signInNow") : say("reconnect"));
-  // A full-screen program leaves the shell's screen behind it; the mouse and the cursor come back.
-  terminal.write(`\x1b[?1049l\x1b[?1000;1002;1003;1006l\x1b[?2004l\x1b[?25h${notice(text)}`);
-  if (end.kind !== "signIn") terminal.write(notice(say("awayText")));
+  flow.whenDrawn(() => {
+    // A full-screen program that was cut leaves its own screen up; the mouse and the cursor come back too.
+    if (terminal.buffer.active.type === "alternate") terminal.write("\x1b[?1049l");
+    terminal.write(`\x1b[?1000;1002;1003;1006l\x1b[?2004l\x1b[?25h${notice(text)}`);
+    if (end.kind !== "signIn") terminal.write(notice(say("awayText")));
+  });
 }
 
 function sentence(end: End): string {

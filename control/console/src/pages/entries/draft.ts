@@ -5,7 +5,7 @@ import type { Entry, EntrySpec, Level, Protocol } from "@/api/types";
 export interface Draft {
   name: string;
   protocol: Protocol;
-  /** 使用非固定端口: a port of its own instead of the protocol's fixed one. */
+  /** A port of its own instead of the protocol's fixed one. */
   random: boolean;
   level: Level;
   port: string;

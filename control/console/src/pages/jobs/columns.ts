@@ -25,13 +25,13 @@ const ALL: Record<ColumnKey, Column> = {
   name: { key: "name", sort: "name" },
   id: { key: "id", sort: "id" },
   partition: { key: "partition", sort: "partition" },
-  app: { key: "app" },
-  core_hours: { key: "core_hours", sort: "core_hours", number: true },
+  app: { key: "app", sort: "app" },
+  core_hours: { key: "core_hours", number: true },
   state: { key: "state", sort: "state" },
   submitted_at: { key: "submitted_at", sort: "submitted_at" },
   started_at: { key: "started_at", sort: "started_at" },
   ended_at: { key: "ended_at", sort: "ended_at" },
-  node: { key: "node" },
+  node: { key: "node", sort: "node" },
 };
 const RUNNING: ColumnKey[] = ["name", "id", "partition", "app", "core_hours", "state", "node"];
 const HISTORY: ColumnKey[] = ["name", "id", "partition", "core_hours", "state", "submitted_at", "started_at", "ended_at", "node"];

@@ -38,7 +38,7 @@ export function newForm(app: string): SubmitForm {
   };
 }
 
-/** 再次提交: the same wish as an earlier job's. Its entries come from its app; others are added again by hand. */
+/** Submitting again: the same wish as an earlier job's. Its entries come from its app; others are added again by hand. */
 export function formLike(job: Job): SubmitForm {
   const shell = job.command[0] === "bash" && job.command[1] === "-c" && job.command.length === 3;
   return {

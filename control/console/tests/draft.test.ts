@@ -1,0 +1,66 @@
+/** The entry form knows the platform's rules before the platform is asked. */
+
+import { expect, test } from "vitest";
+import { faultsOf, newDraft, settle, specOf, takenBy, type Draft } from "../src/pages/entries/draft";
+
+const FREE = { names: [], ports: [] };
+const draft = (change: Partial<Draft>): Draft => ({ ...newDraft(), name: "app", port: "8888", ...change });
+
+test("a good draft has no faults", () => {
+  expect(faultsOf(draft({}), FREE)).toEqual({});
+});
+
+test.each<[Partial<Draft>, object]>([
+  [{ name: " " }, { name: "nameMissing" }],
+  [{ name: "a/b" }, { name: "nameForm" }],
+  [{ name: "-x" }, { name: "nameForm" }],
+  [{ name: "x".repeat(64) }, { name: "nameLong" }],
+  [{ port: "" }, { target_port: "portMissing" }],
+  [{ port: "0" }, { target_port: "portForm" }],
+  [{ port: "65536" }, { target_port: "portForm" }],
+  [{ port: "80.5" }, { target_port: "portForm" }],
+  [{ protocol: "ssh", level: "open" }, { level: "sshOpen" }],
+])("%j is refused", (change, faults) => {
+  expect(faultsOf(draft(change), FREE)).toEqual(faults);
+});
+
+test("Chinese names are names", () => {
+  expect(faultsOf(draft({ name: "监控 面板" }), FREE)).toEqual({});
+});
+
+test("names and target ports of the job's other entries are taken", () => {
+  const taken = takenBy([{ name: "app", target_port: 8888 }, { name: "web-terminal", target_port: null }]);
+  expect(faultsOf(draft({}), taken)).toEqual({ name: "nameTaken", target_port: "portTaken" });
+});
+
+test("a terminal and an automatic port need no target port", () => {
+  expect(faultsOf(draft({ terminal: true, port: "" }), FREE)).toEqual({});
+  expect(faultsOf(draft({ auto: true, port: "" }), FREE)).toEqual({});
+});
+
+test("a tcp entry is open, on a port of its own", () => {
+  expect(settle(draft({ protocol: "tcp" }))).toMatchObject({ random: true, level: "open" });
+});
+
+test("a terminal is a web page and never open", () => {
+  expect(settle(draft({ terminal: true, protocol: "ssh" })).terminal).toBe(false);
+  expect(settle(draft({ terminal: true, level: "open" })).level).toBe("private");
+});
+
+test("the API gets what the form shows", () => {
+  expect(specOf(draft({ name: " app ", random: true }))).toEqual({
+    name: "app",
+    protocol: "http",
+    level: "private",
+    port: "random",
+    target_port: 8888,
+  });
+  expect(specOf(draft({ terminal: true }))).toEqual({
+    name: "app",
+    protocol: "http",
+    level: "private",
+    port: "fixed",
+    service: "terminal",
+  });
+  expect(specOf(draft({ auto: true, appProtocol: "h2c" }))).toMatchObject({ target_port: "auto", app_protocol: "h2c" });
+});
