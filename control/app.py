@@ -162,7 +162,12 @@ class Control:
     async def _served_api(self) -> AsyncIterator[None]:
         """The API and the console, on the listener that gateways pass calls to."""
         listener = await self._supervisor.listener("control")
-        runner = web.AppRunner(make_api(self._context(), pages=self._pages), access_log=None, shutdown_timeout=DRAIN_S)
+        runner = web.AppRunner(
+            make_api(self._context(), pages=self._pages),
+            access_log=None,
+            auto_decompress=False,
+            shutdown_timeout=DRAIN_S,
+        )
         await runner.setup()
         try:
             await web.SockSite(runner, listener, backlog=_BACKLOG).start()

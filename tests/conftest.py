@@ -6,13 +6,17 @@ Where PostgreSQL is not installed its half of the tests fails with that sentence
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -21,6 +25,7 @@ from control.store.engine import Database, make_engine
 from control.store.migrate import upgrade
 
 DATABASES = ("sqlite", "postgresql")
+_TEMPLATE = "starlight_template"
 
 
 @pytest.fixture(scope="session")
@@ -63,22 +68,80 @@ async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         yield f"sqlite:///{tmp_path}/starlight.db"
         return
     folder: Path = request.getfixturevalue("postgresql_socket")
+    async with _created(folder, "template1") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with this version's tables, to be copied: migrating takes longer than most tests."""
+    path = tmp_path_factory.mktemp("template") / "starlight.db"
+    _run_aside(_migrate(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_socket: Path) -> str:
+    """The name of a PostgreSQL database with this version's tables, to be copied."""
+    _run_aside(_make_template(postgresql_socket))
+    return _TEMPLATE
+
+
+@pytest.fixture(params=DATABASES)
+async def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """The URL of a database with this version's tables, once of each kind."""
+    if request.param == "sqlite":
+        path = tmp_path / "starlight.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    template: str = request.getfixturevalue("postgresql_template")
+    folder: Path = request.getfixturevalue("postgresql_socket")
+    async with _created(folder, template) as url:
+        yield url
+
+
+@pytest.fixture
+async def db(migrated_url: str) -> AsyncIterator[Database]:
+    """A database with this version's tables, once of each kind."""
+    async with _opened(migrated_url) as made:
+        yield made
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Database]:
+    made = Database(make_engine(url))
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@asynccontextmanager
+async def _created(folder: Path, template: str) -> AsyncIterator[str]:
     name = f"t{uuid.uuid4().hex}"
     admin = await asyncpg.connect(host=str(folder), user="starlight", database="postgres")
     try:
-        await admin.execute(f"CREATE DATABASE {name}")
+        await admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield f"postgresql://starlight@/{name}?host={folder}"
         await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
         await admin.close()
 
 
-@pytest.fixture
-async def db(database_url: str) -> AsyncIterator[Database]:
-    """A database with this version's tables, once of each kind."""
-    made = Database(make_engine(database_url))
-    await upgrade(made)
-    yield made
-    await made.close()
+async def _make_template(folder: Path) -> None:
+    admin = await asyncpg.connect(host=str(folder), user="starlight", database="postgres")
+    await admin.execute(f"CREATE DATABASE {_TEMPLATE}")
+    await admin.close()
+    await _migrate(f"postgresql://starlight@/{_TEMPLATE}?host={folder}")
 
 
+async def _migrate(url: str) -> None:
+    async with _opened(url) as made:
+        await upgrade(made)
+
+
+def _run_aside(work: Coroutine[Any, Any, None]) -> None:
+    """In a thread: the first test that wants a template already runs in a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
