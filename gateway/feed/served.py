@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 ASKS_LIMIT: Final = 64
 """Questions of one gateway that are answered at the same time; more are refused at once."""
+_ACCEPT_PAUSE_S: Final = 0.1
 
 
 class FeedSource(Protocol):
@@ -79,8 +80,13 @@ class FeedServer:
         loop = asyncio.get_running_loop()
         async with asyncio.TaskGroup() as connections:
             while True:
-                sock, _ = await loop.sock_accept(self._listener)
-                connections.create_task(self._serve(sock))
+                try:
+                    sock, _ = await loop.sock_accept(self._listener)
+                except OSError as fault:  # out of descriptors, or the peer is gone already
+                    log.warning("cannot accept a gateway: %s", fault)
+                    await asyncio.sleep(_ACCEPT_PAUSE_S)
+                else:
+                    connections.create_task(self._serve(sock))
 
     async def _serve(self, sock: socket.socket) -> None:
         lines = await Lines.over(sock, write_s=self._lease_s)

@@ -10,12 +10,15 @@ relay holds no buffer. Works on uvloop and on the stock loop.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 from collections.abc import Callable
 from typing import Final
 
 BUFFER_BYTES: Final = 256 * 1024
+CHECK_S: Final = 30.0
+"""How often a side that half-closed is looked at: has it gone for good?"""
 _RESET: Final = struct.pack("ii", 1, 0)
 
 Count = Callable[[int, int], None]
@@ -77,7 +80,8 @@ class _Way:
         self._sink = sink
         self._passed = passed
         self._done = done
-        self._held = b""
+        self._held = memoryview(b"")
+        self._check: asyncio.TimerHandle | None = None
         self.ended = False
 
     def start(self) -> None:
@@ -86,6 +90,8 @@ class _Way:
     def stop(self) -> None:
         self._loop.remove_reader(self._source.fileno())
         self._loop.remove_writer(self._sink.fileno())
+        if self._check is not None:
+            self._check.cancel()
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
@@ -105,7 +111,7 @@ class _Way:
         self._passed(size)
         sent = _send(self._sink, _VIEW[:size])
         if sent < size:
-            self._held = bytes(_VIEW[sent:size])
+            self._held = memoryview(bytes(_VIEW[sent:size]))
             self._loop.remove_reader(self._source.fileno())
             self._loop.add_writer(self._sink.fileno(), self._guarded, self._flush)
 
@@ -119,8 +125,21 @@ class _Way:
         self.ended = True
         self._loop.remove_reader(self._source.fileno())
         self._sink.shutdown(socket.SHUT_WR)
-        if self.twin.ended and not self._done.done():
+        if not self.twin.ended:
+            self._check_later()
+        elif not self._done.done():
             self._done.set_result(None)
+
+    def _check_later(self) -> None:
+        self._check = self._loop.call_later(CHECK_S, self._guarded, self._look_for_a_reset)
+
+    def _look_for_a_reset(self) -> None:
+        """A side that ended in order is watched no more; without this a later reset of it would pass unnoticed."""
+        number = self._source.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if number:
+            raise OSError(number, os.strerror(number))
+        if not self.twin.ended:
+            self._check_later()
 
 
 _BUFFER: Final = bytearray(BUFFER_BYTES)

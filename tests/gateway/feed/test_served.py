@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -203,6 +204,21 @@ async def test_a_source_that_fails_ends_one_connection_only(tmp_path: Path, monk
                     await lines.read()
         async with gateway(path) as lines:
             assert (await listed(lines))[0]["revision"] == 1
+
+
+async def test_without_descriptors_gateways_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accepting fails for want of descriptors: it is tried again."""
+    loop, fails = asyncio.get_running_loop(), iter([OSError(errno.EMFILE, "too many")])
+    accept = loop.sock_accept
+
+    async def scarce(sock: socket.socket) -> tuple[socket.socket, Any]:
+        for fault in fails:
+            raise fault
+        return await accept(sock)
+
+    monkeypatch.setattr(loop, "sock_accept", scarce)
+    async with control(tmp_path, MemorySource()) as path, gateway(path) as lines:
+        assert (await listed(lines))[0]["last"]
 
 
 async def test_a_lease_lapses_after_the_connection_ended(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -56,11 +58,9 @@ async def relayed(count: Count) -> AsyncIterator[tuple[socket.socket, socket.soc
             task.cancel()
 
 
-async def _quietly(running: object) -> None:
-    try:
-        await running  # type: ignore[misc]  # a coroutine of this file
-    except ConnectionError:
-        return
+async def _quietly(running: Coroutine[Any, Any, None]) -> None:
+    with contextlib.suppress(ConnectionError):
+        await running
 
 
 async def read_all(sock: socket.socket) -> bytes:
@@ -193,6 +193,25 @@ def test_a_reset_is_passed_on_as_a_reset(run: Runner) -> None:
             app.close()
             with pytest.raises(ConnectionResetError):
                 await loop.sock_recv(person, 100)
+
+    run(body())
+
+
+@both_loops
+def test_a_reset_after_a_half_close_is_noticed(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person ended their side, the app thinks, and the person goes for good: the app learns of it."""
+    monkeypatch.setattr("gateway.wire.relay.CHECK_S", 0.05)
+
+    async def body() -> None:
+        loop = asyncio.get_running_loop()
+        async with relayed(Count()) as (person, app, task):
+            person.shutdown(socket.SHUT_WR)
+            assert await loop.sock_recv(app, 100) == b""
+            await asyncio.sleep(0.12)
+            assert not task.done()
+            reset_on_close(person)
+            person.close()
+            await task
 
     run(body())
 
