@@ -23,6 +23,8 @@ from gateway.wire.gate import Gate
 log = logging.getLogger(__name__)
 
 SWEEP_S: Final = 1.0
+SHUTDOWN_S: Final = 5.0
+"""Seconds for a peer to answer the end of TLS."""
 _ACCEPTS: Final = 64
 _ACCEPT_PAUSE_S: Final = 0.2
 
@@ -127,19 +129,23 @@ class _Listener:
 
     async def _meet(self, sock: socket.socket) -> tuple[Stream, str | None, bool]:
         """The connection, through TLS on an https listener; the name TLS asked for; whether TLS is missing there."""
-        loop = asyncio.get_running_loop()
+        loop, stream = asyncio.get_running_loop(), Stream()
         if self._front.scheme == "http":
-            _, stream = await loop.connect_accepted_socket(Stream, sock)
+            await loop.connect_accepted_socket(lambda: stream, sock)
             return stream, None, False
         async with asyncio.timeout(tls.HANDSHAKE_S):
             greeting = await tls.greeting(sock)
             if greeting.speech is Speech.HTTP:
-                _, stream = await loop.connect_accepted_socket(Stream, sock)
+                await loop.connect_accepted_socket(lambda: stream, sock)
                 return stream, None, True
             context = self._contexts.find(greeting.server_name)
             if context is None:
                 raise ssl.SSLError("there is no certificate yet")
-            _, stream = await loop.connect_accepted_socket(
-                Stream, sock, ssl=context, ssl_handshake_timeout=tls.HANDSHAKE_S, ssl_shutdown_timeout=tls.HANDSHAKE_S
+            await loop.connect_accepted_socket(
+                lambda: stream,
+                sock,
+                ssl=context,
+                ssl_handshake_timeout=tls.HANDSHAKE_S,
+                ssl_shutdown_timeout=SHUTDOWN_S,
             )
         return stream, greeting.server_name, False

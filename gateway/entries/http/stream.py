@@ -7,6 +7,7 @@ held beyond BUFFER_LIMIT and a transport's own buffer: whoever has no room stops
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import Callable
@@ -184,10 +185,11 @@ class Stream(asyncio.Protocol):
         """Ends our side once everything is sent; the peer's stays open where the transport has half-close."""
         if self.lost or self.transport.is_closing():
             return
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        else:
+        if not self.transport.can_write_eof():
             self.transport.close()
+            return
+        with contextlib.suppress(OSError):  # reset by the peer, which we are about to hear
+            self.transport.write_eof()
 
     def close(self) -> None:
         """Closes once everything is sent."""

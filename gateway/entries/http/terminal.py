@@ -16,6 +16,7 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
+from gateway import cancellation
 from gateway.contract.bridge import FRAME_LIMIT, FrameKind
 from gateway.core.decide import Admission
 from gateway.core.http1 import RequestHead
@@ -87,6 +88,7 @@ class Terminal:
                     task.cancel()
         except* (ConnectionError, WebSocketException) as faults:
             log.debug("visit=%s ended: %s", self._visit.id, faults.exceptions)
+        cancellation.pass_on()
 
     async def _inward(self, frames: Frames) -> None:
         """Keystrokes and sizes to the shell; at the browser's end the shell is hung up."""
@@ -148,8 +150,8 @@ class Terminal:
                     self._early = self._messages()
                     if self._early:
                         is_text, message = self._early[0]
-                        if is_text:
-                            self._take_size(message)
+                        if is_text and self._take_size(message):
+                            del self._early[0]  # the shell starts with it
                         return True
         except TimeoutError:
             return True

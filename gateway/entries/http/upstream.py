@@ -94,13 +94,13 @@ async def _open_control(gate: Gate, *, deadline_s: float) -> Stream:
 
 async def _join(sock: socket.socket, tls_name: str | None) -> Stream:
     """A Stream over a connected socket, which it owns from now on, through TLS when a name is given."""
-    loop = asyncio.get_running_loop()
+    loop, stream = asyncio.get_running_loop(), Stream()
     try:
         if tls_name is None:
-            _, stream = await loop.create_connection(Stream, sock=sock)
+            await loop.create_connection(lambda: stream, sock=sock)
         else:
-            _, stream = await loop.create_connection(
-                Stream, sock=sock, ssl=_app_tls(), server_hostname=tls_name, ssl_handshake_timeout=TLS_S
+            await loop.create_connection(
+                lambda: stream, sock=sock, ssl=_app_tls(), server_hostname=tls_name, ssl_handshake_timeout=TLS_S
             )
     except BaseException:
         sock.close()

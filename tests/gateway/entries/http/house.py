@@ -50,6 +50,8 @@ class House:
     answers: dict[Question, dict[str, Any] | None] = field(default_factory=dict)
     questions: list[dict[str, Any]] = field(default_factory=list)
     stop: Callable[[], object] = lambda: None
+    shell: Callable[[], socket.socket] | None = None
+    app_address: tuple[str, int] = ("", 0)
 
     @property
     def host(self) -> str:
@@ -133,11 +135,11 @@ async def open_house(
         calls.listen(str(run_dir / "bridge-local.sock")) as bridge,
     ):
         house = _house(run_dir, listener.getsockname()[1], scheme, level, records, config or {}, entry or {})
-        server = await asyncio.start_server(_tidy(app), "127.0.0.1", 0)
+        server = await asyncio.start_server(tidy(app), "127.0.0.1", 0)
         async with server, asyncio.TaskGroup() as group:
-            address = server.sockets[0].getsockname()
+            house.app_address = server.sockets[0].getsockname()
             tasks = [
-                group.create_task(calls.serve(bridge, _bridging(house, address), deadline_s=5)),
+                group.create_task(calls.serve(bridge, _bridging(house), deadline_s=5)),
                 group.create_task(serve(house.gate, listener, scheme=scheme, port=house.port, console=console)),
             ]
             house.stop = tasks[1].cancel
@@ -203,19 +205,21 @@ def _asking(house: House) -> Callable[[Question, dict[str, Any]], Awaitable[dict
     return ask
 
 
-def _bridging(house: House, address: tuple[str, int]) -> calls.Handler:
+def _bridging(house: House) -> calls.Handler:
     async def handle(message: bytes, _: calls.Peer) -> calls.Answer:
         house.calls.append(decode_call(message))
         if house.fault is not None:
             return encode_reply(Reply(fault=house.fault)), []
-        sock = socket.create_connection(address)
+        if house.shell is not None:
+            return encode_reply(Reply()), [house.shell().detach()]
+        sock = socket.create_connection(house.app_address)
         sock.setblocking(False)
         return encode_reply(Reply()), [sock.detach()]
 
     return handle
 
 
-def _tidy(app: App) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+def tidy(app: App) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     """The app with its connection closed at the end, and the gateway's cuts taken calmly."""
 
     async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

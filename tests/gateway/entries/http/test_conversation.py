@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from asyncio import StreamReader as Reader
+from asyncio import StreamWriter as Writer
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from gateway.contract.routes import JobPhase, Level
 from gateway.entries.http import conversation
 from tests.gateway import world
 from tests.gateway.entries.http.house import House, Peer, crlf, open_house, visit
-from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, Reader, Writer, cut_after, echo_heads, get, reset
+from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, cut_after, echo_heads, get, reset
 
 PAGE = "Accept: text/html\nSec-Fetch-Mode: navigate\n"
 

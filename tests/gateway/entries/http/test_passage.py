@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import socket
 import struct
+from asyncio import StreamReader as Reader
+from asyncio import StreamWriter as Writer
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +15,6 @@ import pytest
 
 from gateway.contract.routes import Level
 from tests.gateway.entries.http.house import App, House, Peer, crlf, open_house, visit
-
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
 
 
 async def echo_heads(reader: Reader, writer: Writer) -> None:
