@@ -43,10 +43,10 @@ class Vault:
 
     def open(self, purpose: str, sealed: str) -> str:
         """The text. Raises ValueError when it was not sealed here for this purpose."""
-        raw = base64.urlsafe_b64decode(sealed)
         try:
+            raw = base64.urlsafe_b64decode(sealed)
             return self._cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()).decode()
-        except InvalidTag as fault:
+        except (InvalidTag, ValueError) as fault:
             raise ValueError(f"this was not sealed for {purpose} with this key") from fault
 
     def hmac(self, purpose: str, text: str) -> str:
