@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import logging
 import os
+import select
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ from control.supervisor.words import banner, language_of
 
 _LOG_LIMIT_BYTES: Final = 16 * 1024 * 1024
 _TAIL_BYTES: Final = 4096
+_DETACHED_START_S: Final = 90
+"""A start that takes longer has a worker that keeps crashing: it is taken back, and its log told."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -85,9 +88,11 @@ def _detach(settings: Settings, config: Path) -> int:
         began = log.tell()
         process = _start_detached(config, log, writing)
         os.close(writing)
-        if ready.readline() == b"ready\n":
+        # Readable means a word, or the end of a start that failed.
+        if select.select([ready], [], [], _DETACHED_START_S)[0] and ready.readline() == b"ready\n":
             print(banner(settings, language_of(os.environ)))
             return 0
+        process.terminate()
         process.wait()
     with log_file.open("rb") as log:
         log.seek(max(began, log_file.stat().st_size - _TAIL_BYTES))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from control.supervisor.command import main
+from control.supervisor.locks import is_supervised
 from control.supervisor.passage import ROOT
 from tests.control.supervisor.running import PORT_NAMES, free_ports, instance
 
@@ -58,31 +59,41 @@ def test_a_detached_start_that_fails_tells_why(
     assert "earlier start" not in told
 
 
-def test_a_detached_start_returns_when_everything_serves(tmp_path: Path) -> None:
-    """The starter's terminal may close: the platform is in a session of its own and logs into the data directory."""
+def detached(data: Path, manner: str, patience_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """`starlight up --detach` with tiny workers: the same module stands in for `-m control.supervisor`."""
     ports = dict(zip(PORT_NAMES, free_ports(len(PORT_NAMES)), strict=True))
     environ = {
         "PATH": os.environ["PATH"],
-        "STARLIGHT_DATA_DIR": str(tmp_path / "data"),
+        "STARLIGHT_DATA_DIR": str(data),
         **{f"STARLIGHT_{name}_PORT": str(port) for name, port in ports.items()},
     }
-    # The same module with tiny workers stands in for `-m control.supervisor`.
+    words = [sys.executable, "-m", "tests.control.supervisor.instance", manner]
     text = (
-        "import sys; from unittest import mock; from control.supervisor import command; "
-        "from tests.control.supervisor import instance; real = command.subprocess.Popen; "
-        "swap = lambda words, **more: real([sys.executable, '-m', 'tests.control.supervisor.instance', '', "
-        "*map(str, words[6:])], **more); "
-        "command.subprocess.Popen = swap; sys.exit(command.main(['up', '--detach', '--config', '/nonexistent']))"
+        "import sys; from control.supervisor import command; real = command.subprocess.Popen; "
+        f"command.subprocess.Popen = lambda given, **more: real([*{words!r}, *map(str, given[6:])], **more); "
+        f"command._DETACHED_START_S = {patience_s}; sys.exit(command.main(['up', '--detach']))"
     )
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", text], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def test_a_detached_start_returns_when_everything_serves(tmp_path: Path) -> None:
+    """The starter's terminal may close: the platform is in a session of its own and logs into the data directory."""
+    done = detached(tmp_path / "data", "")
+    pid = int((tmp_path / "data" / "run" / "supervisor.pid").read_text())
     try:
         assert done.returncode == 0, done.stderr
         assert "is ready" in done.stdout
-        pid = int((tmp_path / "data" / "run" / "supervisor.pid").read_text())
         assert os.getsid(pid) == pid
         assert "supervisor ready" in (tmp_path / "data" / "starlight.log").read_text()
     finally:
-        pid = int((tmp_path / "data" / "run" / "supervisor.pid").read_text())
         os.kill(pid, signal.SIGTERM)
+
+
+def test_a_detached_start_that_never_serves_is_taken_back(tmp_path: Path) -> None:
+    """Workers that keep crashing: the log is told, and nothing is left running."""
+    done = detached(tmp_path / "data", "crash", patience_s=2)
+    assert done.returncode == 1
+    assert "exit status 3; starting it again" in done.stderr
+    assert not is_supervised(tmp_path / "data" / "run")
