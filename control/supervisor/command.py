@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -21,6 +19,7 @@ from control.supervisor.down import down, end_jobs
 from control.supervisor.locks import HeldError
 from control.supervisor.up import up
 from control.supervisor.words import banner, language_of
+from gateway.contract.log_lines import write_log_lines
 
 _LOG_LIMIT_BYTES: Final = 16 * 1024 * 1024
 _TAIL_BYTES: Final = 4096
@@ -65,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(settings: Settings, ready_fd: int | None) -> int:
-    _log_lines()
+    write_log_lines("supervisor")
 
     def tell_ready() -> None:
         print(banner(settings, language_of(os.environ)), flush=True)
@@ -112,22 +111,12 @@ def _start_detached(config: Path, log: BinaryIO, ready_fd: int) -> subprocess.Po
 
 
 def _down(settings: Settings, *, also_jobs: bool) -> int:
-    _log_lines()
+    write_log_lines("supervisor")
     ran = asyncio.run(down(settings))
     print("stopped" if ran else f"nothing runs on {settings.data_dir}")
     if also_jobs:
         print(f"ended {asyncio.run(end_jobs(settings, os.environ))} jobs")
     return 0
-
-
-def _log_lines() -> None:
-    lines = logging.StreamHandler()
-    form = logging.Formatter("%(asctime)sZ supervisor %(message)s", "%Y-%m-%dT%H:%M:%S")
-    form.converter = time.gmtime
-    lines.setFormatter(form)
-    log = logging.getLogger("starlight.supervisor")
-    log.addHandler(lines)
-    log.setLevel(logging.INFO)
 
 
 def _refuse(sentences: Sequence[str], status: int) -> int:
