@@ -110,9 +110,9 @@ class Attendant(asyncssh.SSHServer):
         """Whether this key would do, be it offered or signed with."""
         return self._sign_in.knows_key(key.get_fingerprint())
 
-    def key_signed(self, public_data: bytes, *, good: bool) -> None:
-        """A request signed with this key was checked."""
-        self._sign_in.key_signed(public_data, good=good)
+    def key_signed(self, public_data: bytes, *, good: bool) -> bool:
+        """Whether a request that was signed with this key signs the person in."""
+        return self._sign_in.key_signed(public_data, good=good)
 
     def password_auth_supported(self) -> bool:
         """Passwords are welcome."""

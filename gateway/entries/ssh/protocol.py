@@ -36,8 +36,8 @@ _PACKET_BYTES: Final = 32 * 1024
 class Door(Protocol):
     """What a connection tells its owner beside asyncssh's own callbacks."""
 
-    def key_signed(self, public_data: bytes, *, good: bool) -> None:
-        """A request signed with this key was checked. May raise asyncssh.DisconnectError."""
+    def key_signed(self, public_data: bytes, *, good: bool) -> bool:
+        """Whether a request signed with this key, well or badly, is let in. May raise asyncssh.DisconnectError."""
 
 
 class Connection(asyncssh.SSHServerConnection):
@@ -98,12 +98,12 @@ class Connection(asyncssh.SSHServerConnection):
         """Does nothing: there are no configuration files to read again for each user name."""
 
     async def validate_public_key(self, username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
-        """Checks an offer (no `msg`) or a signed request; tells the door about the latter only."""
+        """Checks an offer (no `msg`) or a signed request; asks the door about the latter only."""
         good = await super().validate_public_key(username, key_data, msg, signature)
-        if msg:
-            door: Any = self._owner  # the Door that made this connection; asyncssh knows it as an SSHServer
-            door.key_signed(key_data, good=good)
-        return good
+        if not msg:
+            return good
+        door: Any = self._owner  # the Door that made this connection; asyncssh knows it as an SSHServer
+        return bool(door.key_signed(key_data, good=good))
 
     def _process_cancel_tcpip_forward_global_request(self, _packet: SSHPacket) -> None:
         self._report_global_response(False)

@@ -2,8 +2,8 @@
 
 Keys are known from the table, so that they open the door while control is away; a password is
 control's to judge and to limit. A key counts when a request was signed with it, never when it was
-only offered, and an offer is no failure: an agent may hold many keys. Password tries are counted
-when they begin, so that a client that sends many at once gains nothing.
+only offered, and an offer is no failure: an agent may hold many keys. Tries are counted when they
+begin, so that a client that sends many at once gains nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 from asyncssh import DISC_NO_MORE_AUTH_METHODS_AVAILABLE, DisconnectError
 
+from gateway.core.grounds import user_ground
 from gateway.core.refusals import Code, Refusal, next_step, sentence
 from gateway.core.ssh_name import Login, split
 from gateway.core.tickets import Visitor, by_key, by_password
@@ -44,14 +45,22 @@ class SignIn:
         """Whether the named person has this key. Asked for offers too, so that nothing may change here."""
         return self._by_key(fingerprint) is not None
 
-    def key_signed(self, public_data: bytes, *, good: bool) -> None:
-        """A request came signed with this key. Raises DisconnectError after too many bad signatures."""
+    def key_signed(self, public_data: bytes, *, good: bool) -> bool:
+        """Whether a request that came signed with this key, well or badly, signs the person in.
+
+        Raises DisconnectError after too many bad signatures.
+        """
         visitor = self._by_key(fingerprint(public_data))
-        if good:
-            self.visitor = visitor
-        elif visitor is not None:  # a stranger's key is an offer in other words: some clients sign at once
-            self._count_try()
-            self._count_failure()
+        if visitor is None:
+            return False  # an offer in other words: some clients sign at once
+        self._count_try()
+        self.visitor = None
+        if not good:
+            return self._failed()
+        if not self._gate.table.stands(user_ground(visitor.user_id or 0), self._gate.now()):
+            return self._failed(Refusal(Code.USER_DISABLED))
+        self.visitor = visitor
+        return True
 
     async def password(self, password: str) -> bool:
         """Whether control finds the password right. Raises DisconnectError after too many tries."""

@@ -155,6 +155,29 @@ async def test_withdrawal_cuts_a_forward(tmp_path: Path) -> None:
             await made.visits.wait_none()
 
 
+async def test_vs_codes_connection_shape_works(tmp_path: Path) -> None:
+    """B46: `ssh -T -D PORT host bash` with the script on its input, then many SOCKS connects beside it."""
+    async with world(tmp_path, *lone_job()) as made, app(greet) as port:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            local = probe.getsockname()[1]
+        process = await asyncio.create_subprocess_exec(
+            "ssh", *made.options(), "-T", "-D", f"127.0.0.1:{local}", "alice@127.0.0.1", "bash",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"echo listeningOn==up==\n")
+        assert await process.stdout.readline() == b"listeningOn==up==\n"
+        for _ in range(10):
+            reader, writer = await asyncio.open_connection("127.0.0.1", local)
+            writer.write(b"\x05\x01\x00" + b"\x05\x01\x00\x03\x09localhost" + port.to_bytes(2, "big"))
+            await reader.readexactly(2 + 10)
+            assert await reader.readline() == b"hello\n"
+            writer.close()
+        process.stdin.write(b"exit 3\n")
+        assert await process.wait() == 3
+
+
 async def test_many_short_forwards_leave_a_shell_alone(tmp_path: Path) -> None:
     """B48: the connection does not end with a forward."""
     async with world(tmp_path, *lone_job()) as made, app(greet) as port, await made.client() as client:

@@ -1,6 +1,7 @@
 """The accepting end: draining, and peers that are no ssh clients."""
 
 import asyncio
+import os
 from pathlib import Path
 from unittest import mock
 
@@ -20,6 +21,24 @@ async def test_garbage_and_silence_end_by_themselves(tmp_path: Path) -> None:
                 await reader.read()
             writer.close()
         assert (await made.ssh("echo in")).out == b"in\n"
+
+
+async def test_nothing_is_left_of_connections_that_ended(tmp_path: Path) -> None:
+    """B54: descriptors and tasks are as before, after logins and after clients that died in the handshake."""
+    async with world(tmp_path, *lone_job()) as made:
+        assert (await made.ssh("true")).status == 0
+        await asyncio.sleep(0.2)
+        before = len(os.listdir("/proc/self/fd")), len(asyncio.all_tasks())
+        for _ in range(10):
+            assert (await made.ssh("true")).status == 0
+        for _ in range(50):
+            _, writer = await asyncio.open_connection("127.0.0.1", made.port)
+            writer.write(b"SSH-2.0-x\r\n")
+            await writer.drain()
+            writer.transport.abort()
+        async with asyncio.timeout(5):
+            while (len(os.listdir("/proc/self/fd")), len(asyncio.all_tasks())) != before:
+                await asyncio.sleep(0.1)
 
 
 async def test_who_does_not_sign_in_in_time_is_sent_away(tmp_path: Path) -> None:

@@ -173,6 +173,19 @@ async def test_sftp_is_a_first_and_only_channel(tmp_path: Path) -> None:
                 assert await file.read() == "odd"
 
 
+async def test_sftp_runs_beside_a_shell_on_one_connection_and_on_two(tmp_path: Path) -> None:
+    """B23: MobaXterm's file browser."""
+    async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+        shell = await client.create_process("read x; echo got $x", term_type="xterm")
+        async with client.start_sftp_client() as sftp:
+            await sftp.put(__file__, f"{made.home}/one")
+        done = await run("sftp", *made.options(), "-b", "-", "alice@127.0.0.1", stdin=f"put {__file__} two\n".encode())
+        assert done.status == 0
+        assert (made.home / "one").stat().st_size == (made.home / "two").stat().st_size > 1000
+        shell.stdin.write("it\n")
+        assert "got it" in str((await shell.wait()).stdout)
+
+
 async def test_rsync_and_git_work(tmp_path: Path) -> None:
     """B7, B27: a tree goes over and back; a clone and a push arrive."""
     async with world(tmp_path, *lone_job()) as made:

@@ -6,8 +6,8 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from gateway.contract.people import Key
-from gateway.entries.ssh.sign_in import TRIES_LIMIT, fingerprint
+from gateway.contract.people import Key, User
+from gateway.entries.ssh.sign_in import TRIES_LIMIT, SignIn, fingerprint
 from tests.gateway.entries.ssh.world import KEYS, PASSWORD, Done, World, lone_job, run, world
 
 NO_KEYS = (
@@ -183,6 +183,57 @@ async def test_a_crowd_of_silent_connections_keeps_nobody_out(tmp_path: Path) ->
             assert (await made.ssh("echo in")).out == b"in\n"
         for _, writer in silent:
             writer.transport.abort()
+
+
+async def test_a_disabled_person_is_not_let_in_by_key_and_told_so(tmp_path: Path) -> None:
+    """The key is right, the account is not: one sentence in both languages, no session."""
+    async with world(tmp_path, *lone_job()) as made:
+        made.put(User(1, "alice", "user", disabled=True))
+        done = await made.ssh("true", options=("-o", "LogLevel=INFO"))
+        assert done.status == 255
+        assert "您的账号已被停用" in done.err
+
+
+async def test_bad_signatures_count_as_tries_and_strangers_keys_do_not(tmp_path: Path) -> None:
+    """A wrong signature by a known key is a failure; what an agent offers, even signed, is none."""
+    async with world(tmp_path) as made:
+        told: list[str] = []
+        sign_in = SignIn(made.gate, "::1", told.append)
+        assert not sign_in.key_signed(KEYS["alice"].public_data, good=True)  # nobody was named yet
+        sign_in.begin("alice")
+        for _ in range(50):
+            assert not sign_in.key_signed(KEYS["stranger"].public_data, good=True)
+        for _ in range(TRIES_LIMIT - 1):
+            assert not sign_in.key_signed(KEYS["alice"].public_data, good=False)
+        assert sign_in.visitor is None
+        with pytest.raises(asyncssh.DisconnectError):
+            sign_in.key_signed(KEYS["alice"].public_data, good=False)
+        with pytest.raises(asyncssh.DisconnectError):
+            await sign_in.password(PASSWORD)  # sent at the same time: not heard any more
+        assert (made.asked, told) == ([], [])
+
+
+async def test_what_was_proved_under_one_name_does_not_count_under_another(tmp_path: Path) -> None:
+    """Naming another user starts anew."""
+    async with world(tmp_path) as made:
+        sign_in = SignIn(made.gate, "::1", lambda _text: None)
+        sign_in.begin("alice")
+        assert await sign_in.password(PASSWORD)
+        assert sign_in.visitor is not None
+        assert sign_in.visitor.name == "alice"
+        sign_in.begin("bob")
+        assert sign_in.visitor is None
+
+
+async def test_a_person_whom_the_table_does_not_know_yet_is_asked_to_come_again(tmp_path: Path) -> None:
+    """Control says yes to somebody whose record has not arrived."""
+    async with world(tmp_path) as made:
+        told: list[str] = []
+        made.control["answer"] = {"ok": True, "user_id": 99}
+        sign_in = SignIn(made.gate, "::1", told.append)
+        sign_in.begin("carol")
+        assert not await sign_in.password(PASSWORD)
+        assert told
 
 
 def test_fingerprints_are_written_as_openssh_does() -> None:

@@ -88,7 +88,7 @@ class World:
         """Runs `ssh USER@gateway COMMAND`."""
         key = split(user).user
         return await run(
-            "ssh", *self.options(key), *options, f"{user}@127.0.0.1", *command, stdin=stdin, timeout=timeout
+            "ssh", *options, *self.options(key), f"{user}@127.0.0.1", *command, stdin=stdin, timeout=timeout
         )
 
     async def client(self, user: str = "alice", **more: Any) -> asyncssh.SSHClientConnection:
