@@ -20,10 +20,10 @@ from aiohttp import web
 
 from control import clock
 from control.actions.context import Context
+from control.actions.doors import doors_of
 from control.api.app import make_api
 from control.apps.catalog import Catalog
-from control.config import Settings, WorkerSettings
-from control.domain.entries import Doors
+from control.config import WorkerSettings
 from control.domain.people import Role, password_fault
 from control.runtimes.local import LocalRuntime
 from control.runtimes.ports import Ports
@@ -46,7 +46,6 @@ from control.work.probe import Probe
 from control.work.routes import Routes
 from control.work.sweep import EVERY_S as SWEEP_EVERY_S
 from control.work.sweep import Sweep
-from gateway.contract.routes import Protocol
 from gateway.feed.served import FeedServer
 
 log = logging.getLogger(__name__)
@@ -192,18 +191,6 @@ class Control:
     async def _held_ports(self) -> set[int]:
         async with self._db.read() as session:
             return await entries.held_ports(session)
-
-
-def doors_of(settings: Settings) -> Doors:
-    """Where entries are reached, from the settings."""
-    fixed = {
-        Protocol.HTTP: settings.http_port,
-        Protocol.HTTPS: settings.https_port,
-        Protocol.SSH: settings.ssh_port,
-        Protocol.TCP: settings.tcp_port,
-    }
-    ports = settings.random_ports
-    return Doors(settings.base_domain, fixed, range(ports.first, ports.last + 1))
 
 
 @contextmanager

@@ -14,15 +14,18 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Select, event, text
 from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
+from control.store import sqlite
+
 WRITE_WAIT_S: Final = 15.0
 """How long a write transaction waits for its turn before TimeoutError."""
-_BUSY_MS: Final = 10_000
+_BUSY_S: Final = 10.0
 _ADVISORY_KEY: Final = 0x57A2_11C7
 _POOL: Final = 8
 _HINTS: Final = "hints"
@@ -129,7 +132,12 @@ def make_engine(url: str) -> AsyncEngine:
     parsed = make_url(url)
     match parsed.get_backend_name():
         case "sqlite":
-            engine = create_async_engine(parsed.set(drivername="sqlite+aiosqlite"), pool_size=_POOL, max_overflow=0)
+            engine = create_async_engine(
+                parsed.set(drivername="sqlite+aiosqlite"),
+                pool_size=_POOL,
+                max_overflow=0,
+                async_creator=partial(sqlite.connect, parsed.database or "", _BUSY_S),
+            )
             event.listen(engine.sync_engine, "connect", _prepare_sqlite)
             event.listen(engine.sync_engine, "begin", _begin_sqlite)
         case "postgresql":
@@ -156,10 +164,8 @@ def _for_writers(engine: AsyncEngine) -> AsyncEngine:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:  # the driver's own connection type is private
-    # The driver must not open transactions by itself: _begin_sqlite says which kind.
-    connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "synchronous=NORMAL"):
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -139,7 +139,7 @@ class Stage:
     async def answer(self, message: bytes, _peer: Peer) -> Answer:
         """The supervisor's answers."""
         match json.loads(message):
-            case {"verb": "listener", "name": name}:
+            case {"verb": "listener", "name": name} if name in self.listeners:
                 return b'{"ok": true}', (os.dup(self.listeners[name].fileno()),)
             case {"verb": "reserve", "port": port} if port in self.busy:
                 return b'{"ok": false, "code": "busy", "detail": "somebody"}', ()
@@ -149,6 +149,8 @@ class Stage:
                 self.reserved.discard(port)
             case {"verb": "ready"}:
                 self.ready.set()
+            case _:
+                return b'{"ok": false, "code": "bad_request", "detail": "no such thing"}', ()
         return b'{"ok": true}', ()
 
 

@@ -114,3 +114,28 @@ def test_other_databases_are_refused() -> None:
     """A sentence instead of a driver's riddle."""
     with pytest.raises(ValueError, match="sqlite or postgresql"):
         make_engine("mysql://x")
+
+
+async def test_cancelled_transactions_leave_no_task_behind(db: Database) -> None:
+    """Cut in the middle of a statement, some twice: the database goes on, and the loop can end."""
+
+    async def count() -> None:
+        while True:
+            async with db.write() as session:
+                await counters.next_number(session, "x")
+
+    before = asyncio.all_tasks()
+    async with asyncio.TaskGroup() as group:
+        for number in range(30):
+            task = group.create_task(count())
+            async with db.read() as session:
+                await counters.current(session, "x")
+            task.cancel()
+            await asyncio.sleep(0)
+            if number % 2:
+                task.cancel()
+    async with asyncio.timeout(10):
+        while asyncio.all_tasks() != before:
+            await asyncio.sleep(0.01)
+    async with db.write() as session:
+        await counters.next_number(session, "x")
