@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from control.actions.acting import acting
 from control.actions.context import Context, Person
-from control.domain.errors import FieldCode, Language, fault, invalid
+from control.domain.errors import Code, FieldCode, Language, Problem, ProblemError, fault, invalid
 from control.domain.people import password_fault
 from control.store import people
 from control.store.tables import User
@@ -31,8 +31,10 @@ async def change_password(ctx: Context, who: Person, current: str, new: str) -> 
     """
     if (wrong := password_fault(new, "new")) is not None:
         raise invalid(wrong)
-    if not isinstance(await ctx.signin.check(who.name, current, who.address, ctx.now()), User):
-        raise invalid(fault("current", FieldCode.WRONG_PASSWORD))
+    checked = await ctx.signin.check(who.name, current, who.address, ctx.now())
+    if isinstance(checked, Problem):
+        is_wrong = checked.code is Code.WRONG_PASSWORD
+        raise invalid(fault("current", FieldCode.WRONG_PASSWORD)) if is_wrong else ProblemError(checked)
     hashed = await ctx.signin.hash(new)
     async with acting(ctx, who, "user.password", f"user:{who.id}") as act:
         user = await act.session.get_one(User, who.id)

@@ -6,7 +6,6 @@ comes back with the last revision it saw. A lost socket costs time, never truth.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Final
 
@@ -45,6 +44,7 @@ async def watch_live(asked: Asked, query: LiveQuery) -> web.WebSocketResponse:
 
     async def speak(channel: Channel) -> None:
         async with live.watch(asked.ctx.db.hints, asked.who) as watched:
+            channel.when_left(watched.told.set)
             await _tell(asked, query, channel, watched)
 
     return await serve_socket(asked, speak)
@@ -56,15 +56,15 @@ async def _tell(asked: Asked, query: LiveQuery, channel: Channel, watched: Watch
     revision = query.revision if knows else head
     await channel.say(json.dumps({"hello": {"revision": revision, "reset": not knows}}))
     news = News(jobs=knows, shared=knows)
-    while True:
+    while not channel.has_left:
         revision = await _tell_news(asked, query, channel, news, revision)
         news = await watched.next(TICK_S)
-        if news == News():
+        if news == News() and not channel.has_left:
             await channel.say(json.dumps({"tick": rfc3339(asked.ctx.now())}))
         if (news.account or news == News()) and not await sessions.still_there(asked.ctx, asked.who):
             await channel.end(SIGN_IN_AGAIN, "sign_in_required")
             return
-        await asyncio.sleep(_PAUSE_S)
+        await channel.pause(_PAUSE_S)
 
 
 async def _tell_news(asked: Asked, query: LiveQuery, channel: Channel, news: News, revision: int) -> int:

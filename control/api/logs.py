@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Final, Literal
 
@@ -99,7 +98,7 @@ async def _pour(asked: Asked, job: str, log: JobLog, channel: Channel, offset: i
     Returns the offset reached, and whether all is said.
     """
     looks = 0
-    while True:
+    while not channel.has_left:
         offset = await _pour_all(log, channel, offset)
         looks += 1
         if looks % _CHECK_LOOKS == 0:
@@ -112,7 +111,8 @@ async def _pour(asked: Asked, job: str, log: JobLog, channel: Channel, offset: i
                 return offset, True
             if not log.is_there:
                 return offset, False
-        await asyncio.sleep(_LOOK_S)
+        await channel.pause(_LOOK_S)
+    return offset, True
 
 
 async def _pour_all(log: JobLog, channel: Channel, offset: int) -> int:

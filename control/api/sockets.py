@@ -58,10 +58,38 @@ class SlowReaderError(Exception):
 
 
 class Channel:
-    """The speaking end of a socket. Every send has a deadline, so that a reader that stopped holds nothing up."""
+    """The speaking end of a socket. Every send has a deadline, so that a reader that stopped holds nothing up.
+
+    A speaker is never cancelled, because it may stand in the middle of a database operation: when the reader
+    leaves, its pauses end at once and `has_left` is true.
+    """
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
+        self._left = asyncio.Event()
+        self._wake: Callable[[], None] = lambda: None
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the reader is gone: the speaker ends."""
+        return self._left.is_set()
+
+    async def pause(self, seconds: float) -> None:
+        """Waits, until the reader leaves at the longest."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._left.wait()
+        except TimeoutError:
+            pass
+
+    def when_left(self, wake: Callable[[], None]) -> None:
+        """Has `wake` called when the reader leaves: for a speaker that waits for something else."""
+        self._wake = wake
+
+    def leave(self) -> None:
+        """The reader is gone."""
+        self._left.set()
+        self._wake()
 
     async def say(self, message: str) -> None:
         """Sends one text."""
@@ -93,16 +121,17 @@ async def serve_socket(asked: Asked, speak: Callable[[Channel], Awaitable[None]]
     await socket.prepare(asked.request)
     with asked.request.app[SOCKETS].holding(socket):
         async with asyncio.TaskGroup() as group:
-            speaker = group.create_task(_speak(socket, speak))
+            channel = Channel(socket)
+            group.create_task(_speak(socket, channel, speak))
             async for _ in socket:
                 pass
-            speaker.cancel()
+            channel.leave()
     return socket
 
 
-async def _speak(socket: web.WebSocketResponse, speak: Callable[[Channel], Awaitable[None]]) -> None:
+async def _speak(socket: web.WebSocketResponse, channel: Channel, speak: Callable[[Channel], Awaitable[None]]) -> None:
     try:
-        await speak(Channel(socket))
+        await speak(channel)
         await socket.close()
     except SlowReaderError:
         await socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
