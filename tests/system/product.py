@@ -200,8 +200,16 @@ class Product:
             self.process = None
 
     def pid(self, name: str) -> int:
-        """The process id of one of the platform's processes."""
-        return int((self.data / "run" / f"{name}.pid").read_text())
+        """The process id of one of the platform's processes; 0 while it is away."""
+        try:
+            return int((self.data / "run" / f"{name}.pid").read_text())
+        except (FileNotFoundError, ValueError):
+            return 0
+
+    def names(self, role: str = "") -> list[str]:
+        """The platform's processes but the supervisor; of one role (`web`, `ssh`, ...) when it is given."""
+        found = sorted(path.stem for path in (self.data / "run").glob(f"{role}*.pid"))
+        return [name for name in found if name != "supervisor"]
 
     def kill(self, name: str) -> int:
         """kill -9 of one process; returns the pid it had."""

@@ -39,12 +39,18 @@ def signed_in(browser: Browser, product: Product, person: Person) -> BrowserCont
     """A browser of that person's own, signed in at the console as a person does it."""
     context = browser.new_context(locale="zh-CN", reduced_motion="reduce", viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    page.goto(f"http://localhost:{product.ports['CONSOLE']}/")
+    page.goto(f"http://127.0.0.1:{product.ports['CONSOLE']}/")
     page.get_by_label("用户名").fill(person.name)
     page.get_by_label("密码", exact=True).fill(person.password)
     page.get_by_role("button", name="登录").click()
-    expect(page.get_by_role("tab", name="运行作业")).to_be_visible()
+    expect(page.get_by_role("region", name="运行作业")).to_be_visible()
     return context
+
+
+def launch_notebook(page: Page) -> None:
+    """Opens a new notebook from JupyterLab's launcher and waits for its kernel."""
+    page.locator('.jp-LauncherCard[data-category="Notebook"]').first.click(timeout=90_000)
+    expect(page.get_by_text("| Idle")).to_be_visible(timeout=60_000)
 
 
 def run_cell(page: Page, code: str, shown: str) -> None:
@@ -60,16 +66,16 @@ def test_jupyterlab_through_a_private_entry(
     browser: Browser, product: Product, alice: Person, bob: Person, lab: dict[str, Any]
 ) -> None:
     """The owner's kernel runs a cell; another is refused, redeems, gets in, and is cut within 1 s of the cancel."""
-    entry = alice.entry(lab, "jupyterlab")
+    entry = next(entry for entry in lab["entries"] if entry["protocol"] == "http")
     owner = signed_in(browser, product, alice)
     page = owner.new_page()
-    page.goto(entry["url"])
-    page.get_by_role("button", name="Python 3 (ipykernel)").first.click(timeout=90_000)
+    page.goto(entry["url"] + "lab?reset")
+    launch_notebook(page)
     run_cell(page, "6 * 7", "42")
 
     guest = signed_in(browser, product, bob)
     refused = guest.new_page()
-    refused.goto(entry["url"])
+    refused.goto(entry["url"] + "lab?reset")
     expect(refused.get_by_text("共享码").first).to_be_visible()
     code = alice.call("PUT", f"/entries/{entry['id']}/share", {})["code"]
     bob.call("POST", "/shares/redeem", {"code": code})
@@ -78,8 +84,8 @@ def test_jupyterlab_through_a_private_entry(
     closed: list[float] = []
     shared.on("websocket", lambda ws: ws.on("close", lambda _: closed.append(time.monotonic())))
     with shared.expect_websocket(timeout=90_000):
-        shared.goto(entry["url"])
-        shared.get_by_role("button", name="Python 3 (ipykernel)").first.click(timeout=90_000)
+        shared.goto(entry["url"] + "lab?reset")
+        launch_notebook(shared)
     run_cell(shared, "40 + 3", "43")
     before = len(closed)
     cancelled = time.monotonic()

@@ -141,23 +141,25 @@ class Visitors:
                     self.faults.append(f"ssh: {fault!r}")
 
 
-@pytest.mark.parametrize("name", ["control", "bridge-local", "web-0", "ssh-0"])
+@pytest.mark.parametrize("role", ["control", "bridge", "web", "ssh"])
 def test_a_killed_process_takes_only_its_own_streams(
-    product: Product, job: dict[str, Any], key: Path, name: str
+    product: Product, job: dict[str, Any], key: Path, role: str
 ) -> None:
     """Only streams through a killed gateway end; new visitors are all served; the job's state is true after it."""
     dave = product.person("dave")
     with inside(product, job, key) as opened:
-        with Visitors(product, job, key, console=name != "control") as visitors:
-            eventually(lambda: visitors.visits > 3, what="visitors coming")
-            old = product.kill(name)
-            eventually(lambda: product.pid(name) != old, what=f"{name} started again")
-            eventually(product.healthy, what="healthy again")
+        with Visitors(product, job, key, console=role != "control") as visitors:
+            for name in product.names(role):
+                seen = visitors.visits
+                eventually(lambda seen=seen: visitors.visits > seen + 3, what="visitors coming")
+                old = product.kill(name)
+                eventually(lambda name=name, old=old: product.pid(name) not in (0, old), what=f"{name} started again")
+                eventually(product.healthy, what="healthy again")
             seen = visitors.visits
             eventually(lambda: visitors.visits > seen + 3, what="visitors served after it")
         assert visitors.faults == []
-        assert opened.tunnel_echoes() == (name != "web-0")
-        assert opened.ssh_echoes() == (name != "ssh-0")
+        assert opened.tunnel_echoes() == (role != "web")
+        assert opened.ssh_echoes() == (role != "ssh")
     assert dave.call("GET", f"/jobs/{job['id']}")["state"] == "running"
 
 
@@ -165,9 +167,10 @@ def test_a_stopped_control_holds_nobody_up(product: Product, job: dict[str, Any]
     """With control stopped by SIGSTOP, what is open goes on, and a token and a key still admit new visits."""
     dave = product.person("dave")
     with inside(product, job, key) as opened:
+        visitors = Visitors(product, job, key, console=False)
         os.kill(product.pid("control"), signal.SIGSTOP)
         try:
-            with Visitors(product, job, key, console=False) as visitors:
+            with visitors:
                 eventually(lambda: visitors.visits > 40, within_s=60, what="visitors served without control")
             assert visitors.faults == []
             assert opened.tunnel_echoes() and opened.ssh_echoes()
@@ -199,7 +202,7 @@ def test_a_job_that_ends_while_control_is_away_is_told_truly(product: Product) -
 def test_a_killed_supervisor_leaves_the_job_and_starts_again(product: Product, job: dict[str, Any]) -> None:
     """The supervisor dies by -9: workers end within 5 s, the job lives on, and the next start takes over."""
     dave = product.person("dave")
-    workers = [product.pid(name) for name in ("control", "bridge-local", "web-0", "ssh-0")]
+    workers = [product.pid(name) for name in product.names()]
     product.kill("supervisor")
     assert product.process is not None
     product.process.wait(timeout=10)
@@ -212,7 +215,7 @@ def test_a_killed_supervisor_leaves_the_job_and_starts_again(product: Product, j
 def test_everything_killed_at_once_loses_no_job(product: Product, job: dict[str, Any]) -> None:
     """All processes of the platform die by -9 together; the next start finds the job running and serves it."""
     dave = product.person("dave")
-    for name in ("supervisor", "control", "bridge-local", "web-0", "ssh-0"):
+    for name in ("supervisor", *product.names()):
         product.kill(name)
     assert product.process is not None
     product.process.wait(timeout=10)

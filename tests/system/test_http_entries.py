@@ -75,7 +75,7 @@ def test_a_private_entry_is_its_owners_alone(
     """The owner's token passes; another user's is 403 with the reason; the admin has no special right."""
     assert visit(product, entry, token=alice.token).status == 200
     refused = visit(product, entry, token=bob.token)
-    assert (refused.status, refused.headers["X-Starlight-Reason"]) == (403, "forbidden")
+    assert (refused.status, refused.headers["X-Starlight-Reason"]) == (403, "entry_forbidden")
     assert visit(product, entry, token=product.admin().token).status == 403
 
 
