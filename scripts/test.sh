@@ -4,6 +4,6 @@ set -eu
 cd "$(dirname "$0")/.."
 bin=.venv/bin
 echo "== vitest"
-$bin/python scripts/set_up/console.py run --silent test -- --reporter=dot
+NO_COLOR=1 $bin/python scripts/set_up/console.py run --silent test -- --reporter=dot
 echo "== pytest"
 exec $bin/python -m pytest -q -p tests.house.minutes "$@"

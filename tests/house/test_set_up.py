@@ -53,6 +53,10 @@ def test_the_environment_is_filled_once_and_again_when_its_lock_changes(
     (checkout / "requirements.lock").write_text("another==1\n")
     environment.ensure(checkout, "start")
     assert len(installed) == 4
+    environment.ensure(checkout, "test")
+    (checkout / ".venv" / ".starlight-start").unlink()
+    environment.ensure(checkout, "start")
+    assert len(installed) == 6  # what the tests need holds what a start needs
     assert not (checkout / ".venv" / environment.UNDER_WAY).exists()
 
 
