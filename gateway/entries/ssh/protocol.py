@@ -84,7 +84,8 @@ class Connection(asyncssh.SSHServerConnection):
         if len(self._deferred_packets) > _DEFERRED_LIMIT:
             self._force_close(asyncssh.ConnectionLost("the peer holds a key exchange open"))
         if self._transport is not None and self._transport.get_write_buffer_size() > _ANSWERS_LIMIT_BYTES:
-            self._transport.pause_reading()  # it asks and does not read the answers
+            # It asks and does not read the answers. The transport is far over its own limit: resume_writing comes.
+            self._transport.pause_reading()
 
     def _send_deferred_packets(self) -> None:
         super()._send_deferred_packets()

@@ -95,8 +95,7 @@ class World:
         """An asyncssh client that signs in with its key."""
         key = KEYS[user.split("+", maxsplit=1)[0]]
         return await asyncssh.connect(
-            "127.0.0.1",
-            self.port,
+            *(() if "sock" in more else ("127.0.0.1", self.port)),
             username=user,
             client_keys=[key],
             known_hosts=None,
@@ -139,8 +138,10 @@ def lone_job(job_id: str = "jupyter-17", *, name: str = "训练", number: int = 
 
 
 @contextlib.asynccontextmanager
-async def world(tmp_path: Path, *records: Record, entry_port: bool = False) -> AsyncIterator[World]:
-    """A gateway that serves ssh, with Alice, Bob, their keys and these records."""
+async def world(
+    tmp_path: Path, *records: Record, entry_port: bool = False, narrow: bool = False
+) -> AsyncIterator[World]:
+    """A gateway that serves ssh, with Alice, Bob, their keys and these records; `narrow`: the kernel buffers little."""
     home = tmp_path / "home"
     home.mkdir()
     for name, key in KEYS.items():
@@ -166,6 +167,9 @@ async def world(tmp_path: Path, *records: Record, entry_port: bool = False) -> A
         return {"ok": True, "user_id": user.id}
 
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        if narrow:
+            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                listener.setsockopt(socket.SOL_SOCKET, option, 8192)
         port = listener.getsockname()[1]
         config = GatewayConfig(
             role=Role.SSH, name="ssh-0", run_dir=tmp_path, state_dir=tmp_path, assets_dir=tmp_path, dial_s=5, drain_s=1,
