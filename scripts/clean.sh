@@ -12,17 +12,17 @@ case "${1:-}" in
 *) echo "clean: $1 is not known; --data removes all data too" >&2; exit 2 ;;
 esac
 
-if [ -x $bin/starlight ]; then
-    $bin/starlight down ${1:+--jobs}
-    if [ -n "${1:-}" ]; then
-        data=$($bin/python -c "$ask")
-    fi
-elif [ -n "${1:-}" ]; then
-    data=${STARLIGHT_DATA_DIR:-var}
+data=$($bin/python -c "$ask" 2>/dev/null || echo "${STARLIGHT_DATA_DIR:-var}")
+
+# A half-made environment must not keep it from being removed; a platform that runs on it must.
+if [ -e "$data/run/supervisor.lock" ] && ! $bin/starlight down ${1:+--jobs} &&
+    ! flock -n "$data/run/supervisor.lock" true; then
+    echo "clean: the platform on $data still runs and could not be stopped" >&2
+    exit 1
 fi
 
 # Nothing is removed on a mistyped path: a data directory of ours holds its feed key.
-if [ -n "${data:-}" ] && [ -e "$data/feed.key" ]; then
+if [ -n "${1:-}" ] && [ -e "$data/feed.key" ]; then
     echo "removing $data"
     rm -rf -- "$data"
 fi
