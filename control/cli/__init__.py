@@ -1,0 +1,1 @@
+"""The `starlight` command; it speaks only the API."""

@@ -1,0 +1,143 @@
+"""`starlight entry ...`, `starlight redeem` and `starlight ssh-config`."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Any
+
+from control.cli.client import FailedError
+from control.cli.jobs import entry_lines
+from control.cli.outcome import Asked, Outcome
+from control.cli.words import table
+
+
+async def add(asked: Asked) -> Outcome:
+    """Adds an entry to a job."""
+    args = asked.args
+    body = {
+        "name": args.name,
+        "protocol": args.protocol,
+        "level": args.level,
+        "target_port": None if args.terminal else args.target_port,
+        "port": "random" if args.random else None,
+        "service": "terminal" if args.terminal else None,
+        "app_protocol": args.app_protocol,
+    }
+    wish = {name: value for name, value in body.items() if value is not None}
+    entry = await asked.client.call("POST", f"/jobs/{args.job}/entries", wish)
+    return Outcome(entry, entry_lines([entry], asked.say))
+
+
+async def list_entries(asked: Asked) -> Outcome:
+    """Lists a job's entries, or those that others shared."""
+    if asked.args.job is not None:
+        job = await asked.client.call("GET", f"/jobs/{asked.args.job}")
+        return Outcome(job["entries"], entry_lines(job["entries"], asked.say))
+    shared = await asked.client.call("GET", "/entries", query={"view": "shared"})
+    say = asked.say
+    head = [
+        say("入口", "ENTRY"),
+        say("名称", "NAME"),
+        say("作业", "JOB"),
+        say("用户", "OWNER"),
+        say("访问", "REACHED BY"),
+    ]
+    rows = [
+        [
+            held["entry"]["id"],
+            held["entry"]["name"],
+            held["job"]["id"],
+            held["job"]["owner"],
+            held["entry"]["url"] or held["entry"]["ssh_command"],
+        ]
+        for held in shared["items"]
+    ]
+    return Outcome(shared, table(head, rows))
+
+
+async def remove(asked: Asked) -> Outcome:
+    """Removes an entry and cuts its visits."""
+    done = await asked.client.call("DELETE", f"/entries/{await _id_of(asked)}")
+    return Outcome(done, [_withdrawn(asked, done)])
+
+
+async def share(asked: Asked) -> Outcome:
+    """Shares a private entry by a code."""
+    args = asked.args
+    body = {"code": args.code, "expires_at": args.expires, "max_uses": args.max_uses}
+    wish = {name: value for name, value in body.items() if value is not None}
+    made = await asked.client.call("PUT", f"/entries/{await _id_of(asked)}/share", wish)
+    code = asked.say("共享码：{code}", "Share code: {code}", code=made["code"])
+    return Outcome(made, [code, asked.say("链接：{link}", "Link: {link}", link=made["link"])])
+
+
+async def unshare(asked: Asked) -> Outcome:
+    """Cancels sharing and cuts everyone who redeemed the code."""
+    done = await asked.client.call("DELETE", f"/entries/{await _id_of(asked)}/share")
+    return Outcome(done, [_withdrawn(asked, done)])
+
+
+async def open_entry(asked: Asked) -> Outcome:
+    """Prints an entry's address, and opens it in the browser of this machine if there is one."""
+    entry = await asked.client.call("GET", f"/entries/{await _id_of(asked)}")
+    where = entry["url"] or entry["ssh_command"]
+    if not asked.args.json and str(where).startswith("http"):
+        webbrowser.open(where)
+    return Outcome(entry, [where])
+
+
+async def redeem(asked: Asked) -> Outcome:
+    """Redeems a share code."""
+    wish = {"code": asked.args.code} | ({"entry": asked.args.entry} if asked.args.entry else {})
+    opened = await asked.client.call("POST", "/shares/redeem", wish)
+    return Outcome(opened, entry_lines([opened["entry"]], asked.say))
+
+
+async def ssh_config(asked: Asked) -> Outcome:
+    """Prints a stanza of ~/.ssh/config for each running job with an active fixed ssh entry."""
+    me = await asked.client.call("GET", "/me")
+    platform = await asked.client.call("GET", "/platform")
+    jobs, page = [], 1
+    while True:
+        found = await asked.client.call("GET", "/jobs", query={"view": "running", "per_page": 100, "page": page})
+        jobs += found["items"]
+        if len(jobs) >= found["total"] or not found["items"]:
+            break
+        page += 1
+    reachable = [job["id"] for job in jobs if any(_is_door(entry) for entry in job["entries"])]
+    stanzas = [
+        f"Host {job}\n    HostName {platform['ssh_host']}\n    Port {platform['ports']['ssh']}\n"
+        f"    User {me['username']}+{job}\n"
+        for job in reachable
+    ]
+    data = [{"host": job, "user": f"{me['username']}+{job}"} for job in reachable]
+    return Outcome(data, "\n".join(stanzas).splitlines())
+
+
+def _is_door(entry: dict[str, Any]) -> bool:
+    return entry["protocol"] == "ssh" and entry["port_kind"] == "fixed" and bool(entry["active"])
+
+
+async def _id_of(asked: Asked) -> str:
+    """The id of `JOB/NAME`, or what was given: an id or a label."""
+    reference: str = asked.args.entry
+    job, slash, name = reference.partition("/")
+    if not slash:
+        return reference
+    shown = await asked.client.call("GET", f"/jobs/{job}")
+    for entry in shown["entries"]:
+        if entry["name"] == name:
+            return str(entry["id"])
+    detail = asked.say("作业 {job} 没有入口 {name}", "The job {job} has no entry {name}", job=job, name=name)
+    raise FailedError({"code": "not_found", "status": 404, "title": detail, "detail": detail})
+
+
+def _withdrawn(asked: Asked, done: dict[str, Any]) -> str:
+    if not done["pending"]:
+        return asked.say("完成，所有网关已生效", "Done; every gateway has confirmed")
+    return asked.say(
+        "完成，以下网关尚未确认，最迟 {by} 停止：{names}",
+        "Done; these gateways have not confirmed yet and stop by {by}: {names}",
+        by=done["stops_by"],
+        names=", ".join(done["pending"]),
+    )

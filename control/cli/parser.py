@@ -1,0 +1,204 @@
+"""The words of the command line: every command with its arguments, in the person's language."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any, Final
+
+from control.cli import entries, jobs, people
+from control.cli.outcome import Command
+from control.cli.words import Words
+
+_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SPANS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+LOCAL: Final = ("up", "down", "doctor")
+"""Commands that run here instead of asking the API: the supervisor reads their arguments itself."""
+
+
+def build(say: Words) -> argparse.ArgumentParser:
+    """The whole parser. A leaf holds its command as `run`; the local ones are handed over before parsing."""
+    parser = argparse.ArgumentParser(
+        prog="starlight",
+        description=say("星光平台命令行", "The command line of Starlight Gateway"),
+        epilog=say(
+            "先用 starlight login 地址 登录。每条命令都可加 --json；退出码 0 成功，1 被拒绝或失败，2 用法错误。",
+            "Sign in first: starlight login URL. Every command takes --json; exit status 0: done, "
+            "1: refused or failed, 2: wrong usage.",
+        ),
+    )
+    commands = parser.add_subparsers(dest="command_name", required=True, metavar=say("命令", "COMMAND"))
+    for name, zh, en in (
+        ("up", "启动平台", "start the platform"),
+        ("down", "停止平台", "stop the platform"),
+        ("doctor", "检查缺什么、如何补", "what is missing and how to mend it"),
+    ):
+        commands.add_parser(name, help=say(zh, en), add_help=False)
+    _add_people(commands, say)
+    _add_jobs(commands, say)
+    _add_entries(commands, say)
+    completion = commands.add_parser("completion", help=say("打印补全脚本", "print a shell completion script"))
+    completion.add_argument("shell", choices=["bash", "zsh"])
+    return parser
+
+
+def _add_people(commands: Any, say: Words) -> None:
+    login = _leaf(commands, "login", people.sign_in, say("登录控制台", "sign in to a console"))
+    login.add_argument("url", metavar="URL", help=say("控制台地址", "the console's address"))
+    login.add_argument("--user", help=say("用户名", "user name"))
+    login.add_argument("--ca", metavar="FILE", help=say("要信任的 CA 证书", "a CA certificate to trust"))
+    _password_option(login, say)
+    users = _group(commands, "user", say("用户（管理员）", "accounts (administrators)"), say)
+    add = _leaf(users, "add", people.add_user, say("添加用户", "add an account"))
+    add.add_argument("name")
+    add.add_argument("--admin", action="store_true", help=say("管理员", "as an administrator"))
+    _password_option(add, say)
+    _leaf(users, "list", people.list_users, say("列出用户", "list accounts"))
+    disable = _leaf(users, "disable", people.disable_user, say("停用用户", "disable an account"))
+    disable.add_argument("name")
+    disable.add_argument("--enable", action="store_true", help=say("改为启用", "enable it again instead"))
+    passwd = _leaf(users, "passwd", people.set_password, say("修改密码", "set a password"))
+    passwd.add_argument("name", nargs="?", help=say("省略则为自己", "whose; your own when left out"))
+    _password_option(passwd, say)
+
+
+def _add_jobs(commands: Any, say: Words) -> None:
+    group = _group(commands, "job", say("作业", "jobs"), say)
+    submit = _leaf(group, "submit", jobs.submit, say("提交作业", "submit a job"))
+    submit.add_argument(
+        "command", nargs="*", metavar="COMMAND", help=say("命令，写在 -- 之后", "the command, after --")
+    )
+    for option in ("name", "app", "cluster", "partition"):
+        submit.add_argument(f"--{option}")
+    submit.add_argument("--cpus", type=int)
+    submit.add_argument("--gpus", type=int)
+    submit.add_argument("--memory", type=size, metavar="2G", help=say("内存", "memory"))
+    submit.add_argument("--time", type=span, metavar="1h", help=say("时间限制", "time limit"))
+    submit.add_argument("--env", type=pair, action="append", default=[], metavar="NAME=VALUE")
+    submit.add_argument(
+        "--entry",
+        type=entry_spec,
+        action="append",
+        default=[],
+        metavar="name=web,protocol=http,level=private,target_port=8000",
+        help=say("访问入口，可重复", "an entry; may be repeated"),
+    )
+    submit.add_argument(
+        "--no-ssh", action="store_true", help=say("不加 ssh-default 入口", "without the entry ssh-default")
+    )
+    submit.add_argument("--key", help=say("同一个键只提交一次", "the same key submits only once"))
+    listing = _leaf(group, "list", jobs.list_jobs, say("列出作业", "list jobs"))
+    listing.add_argument("--history", action="store_true", help=say("历史作业", "those that have ended"))
+    for option in ("name", "cluster", "sort"):
+        listing.add_argument(f"--{option}")
+    listing.add_argument("--state", action="append")
+    listing.add_argument("--owner", help=say("管理员：用户名或 *", "administrators: a user name, or *"))
+    listing.add_argument("--page", type=int)
+    listing.add_argument("--per-page", type=int)
+    for name, command, zh, en in (
+        ("show", jobs.show, "查看作业", "show a job"),
+        ("logs", jobs.logs, "查看日志", "print a job's output"),
+        ("close", jobs.close, "关闭作业", "close a job"),
+        ("suspend", jobs.suspend, "挂起作业", "suspend a job"),
+        ("resume", jobs.resume, "恢复作业", "resume a job"),
+    ):
+        leaf = _leaf(group, name, command, say(zh, en))
+        leaf.add_argument("job", metavar="JOB", help=say("作业 id", "the job's id"))
+        if name == "logs":
+            leaf.add_argument("-f", "--follow", action="store_true", help=say("持续输出", "go on until the job ends"))
+            leaf.add_argument("--tail", type=size, metavar="64k", help=say("只看末尾", "only the last bytes"))
+
+
+def _add_entries(commands: Any, say: Words) -> None:
+    group = _group(commands, "entry", say("访问入口", "access entries"), say)
+    add = _leaf(group, "add", entries.add, say("添加入口", "add an entry"))
+    add.add_argument("job", metavar="JOB")
+    add.add_argument("--name", required=True)
+    add.add_argument("--protocol", required=True, choices=["http", "https", "ssh", "tcp"])
+    add.add_argument("--level", required=True, choices=["private", "login", "open"])
+    add.add_argument("--target-port", type=port_or_auto, default="auto", metavar="PORT")
+    add.add_argument("--random", action="store_true", help=say("使用非固定端口", "on a random port"))
+    add.add_argument("--terminal", action="store_true", help=say("网页终端", "a web terminal"))
+    add.add_argument("--app-protocol", choices=["http1", "h2c", "https"])
+    listing = _leaf(group, "list", entries.list_entries, say("列出入口", "list entries"))
+    listing.add_argument(
+        "job", nargs="?", metavar="JOB", help=say("省略则为共享给我的", "those shared with you when left out")
+    )
+    for name, command, zh, en in (
+        ("remove", entries.remove, "移除入口", "remove an entry"),
+        ("share", entries.share, "通过共享码共享", "share by a code"),
+        ("unshare", entries.unshare, "取消共享", "cancel sharing"),
+        ("open", entries.open_entry, "在浏览器中打开", "open in the browser"),
+    ):
+        leaf = _leaf(group, name, command, say(zh, en))
+        leaf.add_argument("entry", metavar="ENTRY", help=say("入口 id、标签或 作业/名称", "id, label, or JOB/NAME"))
+        if name == "share":
+            leaf.add_argument("--code", help=say("自定共享码", "a code of your own"))
+            leaf.add_argument("--expires", metavar="2026-12-31T00:00:00Z")
+            leaf.add_argument("--max-uses", type=int)
+    redeem = _leaf(commands, "redeem", entries.redeem, say("兑换共享码", "redeem a share code"))
+    redeem.add_argument("code")
+    redeem.add_argument("--entry", help=say("入口 id 或标签", "the entry's id or label"))
+    _leaf(commands, "ssh-config", entries.ssh_config, say("打印 ssh 配置", "print stanzas for ~/.ssh/config"))
+
+
+def _group(commands: Any, name: str, help_text: str, say: Words) -> Any:
+    group = commands.add_parser(name, help=help_text, description=help_text)
+    return group.add_subparsers(dest=f"{name}_command", required=True, metavar=say("动作", "ACTION"))
+
+
+def _leaf(commands: Any, name: str, run: Command, help_text: str) -> argparse.ArgumentParser:
+    leaf: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
+    leaf.add_argument("--json", action="store_true", help="JSON")
+    leaf.set_defaults(run=run)
+    return leaf
+
+
+def _password_option(leaf: argparse.ArgumentParser, say: Words) -> None:
+    leaf.add_argument(
+        "--password-stdin",
+        action="store_true",
+        help=say("从标准输入读密码", "read passwords from the input, one a line"),
+    )
+
+
+def size(text: str) -> int:
+    """Bytes: `512`, `64k`, `2G`. Raises ArgumentTypeError."""
+    return _counted(text, _UNITS, "512, 64k, 2G")
+
+
+def span(text: str) -> int:
+    """Seconds: `90`, `30m`, `2h`, `1d`. Raises ArgumentTypeError."""
+    return _counted(text, _SPANS, "90, 30m, 2h, 1d")
+
+
+def pair(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`. Raises ArgumentTypeError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r}: NAME=VALUE")
+    return name, value
+
+
+def port_or_auto(text: str) -> int | str:
+    """A port number, or `auto`. Raises ArgumentTypeError."""
+    if text == "auto":
+        return text
+    if not re.fullmatch("[0-9]{1,5}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r}: 1-65535, auto")
+    return int(text)
+
+
+def entry_spec(text: str) -> dict[str, Any]:
+    """`name=web,protocol=http,level=private,target_port=8000` as an EntrySpec. The API judges the values."""
+    spec: dict[str, Any] = dict(pair(part) for part in text.split(","))
+    if "target_port" in spec:
+        spec["target_port"] = port_or_auto(spec["target_port"])
+    return spec
+
+
+def _counted(text: str, units: dict[str, int], examples: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,12})([a-z]?)(?:i?b)?", text.lower(), re.ASCII)
+    if found is None or found[2] not in units:
+        raise argparse.ArgumentTypeError(f"{text!r}: {examples}")
+    return int(found[1]) * units[found[2]]
