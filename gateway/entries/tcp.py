@@ -91,5 +91,10 @@ async def _visit(gate: Gate, sock: socket.socket, address: str, admission: Admis
     assert mine is not None
     async with gate.visits.open(admission, "tcp", address, cut=lambda _: mine.cancel()) as visit:
         watch_over(sock)
-        with await dial.connect(admission, bridge=gate.bridge, deadline_s=gate.config.dial_s) as upstream:
+        try:
+            upstream = await dial.connect(admission, bridge=gate.bridge, deadline_s=gate.config.dial_s)
+        except dial.DialFault as fault:
+            visit.reason = fault.refusal.code
+            raise
+        with upstream:
             await relay(sock, upstream, count=visit.count)

@@ -15,7 +15,8 @@ from gateway.core.refusals import Code, Refusal
 Asking = Callable[[Question, dict[str, Any]], Awaitable[dict[str, Any] | None]]
 """Sends a question and its arguments; the answer's fields with `ok`, or None when there was none in time."""
 
-_CODES: Final = {code.value: code for code in Code}
+_CODES: Final = {code.value: code for code in Code} | {"too_many_attempts": Code.RATE_LIMITED}
+"""Control's words for a no, where they mean something here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,13 +210,15 @@ async def test_a_full_gateway_refuses(tmp_path: Path, caplog: pytest.LogCaptureF
     assert any(line.startswith("refused=gateway_busy") for line in caplog.messages)
 
 
-async def test_an_app_that_does_not_listen_is_a_reset(tmp_path: Path) -> None:
-    """The bridge finds nobody at the job's port: the person learns by a reset."""
+async def test_an_app_that_does_not_listen_is_a_reset(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The bridge finds nobody at the job's port: the person learns by a reset, the journal says why."""
+    caplog.set_level(logging.INFO, logger="gateway.visit")
     async with door(tmp_path, greet, lend=refuses(Fault.NOT_LISTENING)) as open_door:
         reader, writer = await open_door.enter()
         with pytest.raises(ConnectionResetError):
             await reader.read()
         writer.close()
+    assert any(line.endswith("end=not_listening") for line in caplog.messages)
 
 
 async def test_a_crash_in_one_visit_harms_no_other(

@@ -42,6 +42,7 @@ async def test_a_good_code_names_session_and_user() -> None:
     [
         (None, Code.CONTROL_AWAY, Code.CONTROL_AWAY),
         ({"ok": False, "code": "rate_limited"}, Code.RATE_LIMITED, Code.RATE_LIMITED),
+        ({"ok": False, "code": "too_many_attempts", "retry_after_s": 9}, Code.RATE_LIMITED, Code.RATE_LIMITED),
         ({"ok": False, "code": "user_disabled"}, Code.USER_DISABLED, Code.USER_DISABLED),
         ({"ok": False, "code": "unheard_of"}, Code.WRONG_PASSWORD, Code.SIGN_IN),
         ({"ok": False}, Code.WRONG_PASSWORD, Code.SIGN_IN),
