@@ -160,7 +160,7 @@ async def _lines(command: list[str]) -> Any:
             words = (words + line)[-_LAST_WORDS:]
             yield line
         if await program.wait() != 0:
-            raise OSError(1, words.strip() or f"{command[0]} failed")
+            raise OSError(words.strip() or f"{command[0]} failed")
     finally:
         if program.returncode is None:
             program.kill()

@@ -176,7 +176,8 @@ def _checked(job: str, spec: Any, places: Places) -> dict[str, Any]:
     """The spec, when it says what a shim needs. Raises ValueError, KeyError or TypeError."""
     if spec["job"] != job:
         raise ValueError("the spec is another job's")
-    if not spec["command"] or not all(isinstance(word, str) and "\0" not in word for word in spec["command"]):
+    command = spec["command"]
+    if not isinstance(command, list) or not command or not all(isinstance(w, str) and "\0" not in w for w in command):
         raise ValueError("a command is a list of words")
     if not all("=" not in name and "\0" not in name + str(value) for name, value in spec["env"].items()):
         raise ValueError("an environment has names and values")

@@ -37,7 +37,7 @@ async def spawn(job_dir: Path) -> None:
         await starter.wait()
     if said != b"ready\n":
         words = (job_dir / "shim.err").read_text(encoding="utf-8", errors="replace").strip()[-300:]
-        raise OSError(1, f"the shim did not come up: {words or starter.returncode}")
+        raise OSError(f"the shim did not come up: {words or starter.returncode}")
 
 
 async def ask(job_dir: Path, verb: Verb, args: dict[str, Any]) -> tuple[Reply, list[int]]:

@@ -88,7 +88,7 @@ class Inside:
         finally:
             del self._answers[number]
         if "error" in answer:
-            raise OSError(1, str(answer["error"]))
+            raise OSError(str(answer["error"]))
         return answer, received
 
     async def _send(self, message: dict[str, Any], descriptors: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from . import kernel, neighbours, network
+from . import neighbours, network
 from .calls import Answer, Refused, serve
 from .clock import now
 from .inside import Inside
@@ -243,17 +243,6 @@ def job_environment(spec: Spec, proxy: str | None) -> dict[str, str]:
         usual |= dict.fromkeys(("https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"), proxy)
         usual |= dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1")
     return usual | spec.env
-
-
-def end_companions(launched: Launched, job_dir: Path) -> None:
-    """Ends what furnished the job's network, and gives back its cgroups."""
-    for pid in launched.companions:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-    with suppress(OSError):
-        kernel.unbind(job_dir / "netns")
-    (job_dir / "netns").unlink(missing_ok=True)
-    launched.cgroup.remove()
 
 
 def _outcome_event(fields: dict[str, Any]) -> tuple[str, str, str]:

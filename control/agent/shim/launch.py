@@ -16,7 +16,7 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -36,16 +36,33 @@ _SCM_CREDENTIALS: Final = 2
 
 @dataclass
 class Launched:
-    """A job's first process and what belongs to it. `pid` is our child, `inner_pid` the process that answers."""
+    """A job's first process and what belongs to it. `pid` is our child, `inner_pid` the process that answers.
+
+    `companions` serve its network from outside; `addresses` are its network namespace's own.
+    """
 
     pid: int
-    inner_pid: int
     control: socket.socket
     cgroup: Cgroup
-    namespace: int | None
-    proxy: str | None
-    addresses: tuple[str, ...]
-    companions: tuple[int, ...]
+    inner_pid: int = 0
+    namespace: int | None = None
+    proxy: str | None = None
+    addresses: tuple[str, ...] = ()
+    companions: list[int] = field(default_factory=list)
+
+    def release(self, job_dir: Path) -> None:
+        """Ends what furnished the job's network, closes what is open, gives back its cgroups."""
+        for pid in self.companions:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        with suppress(OSError):
+            kernel.unbind(job_dir / "netns")
+        (job_dir / "netns").unlink(missing_ok=True)
+        self.control.close()
+        if self.namespace is not None:
+            os.close(self.namespace)
+            self.namespace = None
+        self.cgroup.remove()
 
 
 def launch(spec: Spec, job_dir: Path) -> Launched:
@@ -61,48 +78,43 @@ def launch(spec: Spec, job_dir: Path) -> Launched:
         _become_job(spec, job_dir, theirs, cgroup, uid, gid)
     theirs.close()
     ours.settimeout(_READY_S)
+    launched = Launched(pid, ours, cgroup)
     try:
-        return _furnish(spec, job_dir, pid, ours, cgroup)
+        _furnish(spec, job_dir, launched)
     except (OSError, ValueError) as fault:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        cgroup.remove()
+        launched.release(job_dir)
         words = (job_dir / "sandbox.err").read_text(encoding="utf-8", errors="replace").strip()[-400:]
-        raise OSError(1, words or words_of(fault)) from fault
+        raise OSError(words or words_of(fault)) from fault
+    return launched
 
 
-def _furnish(spec: Spec, job_dir: Path, pid: int, control: socket.socket, cgroup: Cgroup) -> Launched:
-    namespace: int | None = None
-    proxy: str | None = None
-    companions: list[int] = []
-    addresses: tuple[str, ...] = ()
+def _furnish(spec: Spec, job_dir: Path, launched: Launched) -> None:
     if spec.sandbox.network != "none":
-        message, descriptors, _, _ = socket.recv_fds(control, 100, 2)
+        message, descriptors, _, _ = socket.recv_fds(launched.control, 100, 2)
         if message != b"network" or not descriptors:
             raise ConnectionError("the network namespace could not be made")
-        namespace = descriptors[0]
+        launched.namespace = descriptors[0]
         if spec.sandbox.network == "pasta":
-            companions.append(_attach(job_dir, namespace, pid))
-        elif len(descriptors) > 1:
+            _attach(job_dir, launched, launched.namespace)
+        else:
             with socket.socket(fileno=descriptors[1]) as listener:
-                companions.append(fork_outlet(listener, spec.uid if os.geteuid() == 0 else None))
-                proxy = "http://{}:{}".format(*listener.getsockname()[:2])
-        addresses = _addresses_in(namespace) if os.geteuid() == 0 else ()
-    control.setsockopt(socket.SOL_SOCKET, _SO_PASSCRED, 1)
-    control.send(b"go")
-    inner_pid = _await_ready(control)
-    return Launched(pid, inner_pid, control, cgroup, namespace, proxy, addresses, tuple(companions))
+                launched.proxy = "http://{}:{}".format(*listener.getsockname())
+                launched.companions.append(fork_outlet(listener, spec.uid if os.geteuid() == 0 else None))
+    launched.control.setsockopt(socket.SOL_SOCKET, _SO_PASSCRED, 1)
+    launched.control.send(b"go")
+    launched.inner_pid = _await_ready(launched.control)
 
 
-def _attach(job_dir: Path, namespace: int, pid: int) -> int:
+def _attach(job_dir: Path, launched: Launched, namespace: int) -> None:
     # pasta wants a path and may not look into our /proc/PID/fd; it ends by itself when the path goes.
     path = job_dir / "netns"
     path.touch()
-    kernel.bind(Path(f"/proc/{pid}/ns/net"), path)
-    pasta = network.attach_pasta(path, job_dir / "pasta.pid")
+    kernel.bind(Path(f"/proc/{launched.pid}/ns/net"), path)
+    launched.companions.append(network.attach_pasta(path, job_dir / "pasta.pid"))
     network.apply_filter(namespace, forbidden())
-    return pasta
+    launched.addresses = _addresses_in(namespace)
 
 
 def _addresses_in(namespace: int) -> tuple[str, ...]:

@@ -111,11 +111,11 @@ def run_tool(command: list[str], text: str = "", before: Callable[[], None] | No
             command, input=text, capture_output=True, text=True, timeout=_COMMAND_S, check=False, preexec_fn=before
         )
     except subprocess.TimeoutExpired:
-        raise OSError(62, f"{command[0]} did not end in {_COMMAND_S} s") from None
+        raise OSError(f"{command[0]} did not end in {_COMMAND_S} s") from None
     except subprocess.SubprocessError as fault:
-        raise OSError(1, f"{command[0]}: {fault}") from fault
+        raise OSError(f"{command[0]}: {fault}") from fault
     if done.returncode != 0:
-        raise OSError(1, f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:] or done.returncode}")
+        raise OSError(f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:] or done.returncode}")
 
 
 def end_pasta(pid: int) -> None:

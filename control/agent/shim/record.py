@@ -50,7 +50,10 @@ class Record:
         self.fields["keepers"].append({"pid": pid, "start_ticks": kernel.start_ticks(pid)})
 
     def event(self, kind: str, reason: str, message: str) -> None:
-        """Appends one event, later than the one before; `kind` is Normal or Warning, `reason` one word for programs, `message` for people."""
+        """Appends one event, later than the one before.
+
+        `kind` is Normal or Warning, `reason` one word for programs, `message` a sentence for people.
+        """
         self._last_event = max(now(), self._last_event + _TICK_S)
         line = json.dumps({"at": self._last_event, "kind": kind, "reason": reason, "message": message}) + "\n"
         with (self._dir / "events.jsonl").open("ab") as file:

@@ -15,7 +15,7 @@ from pathlib import Path
 from . import kernel
 from .calls import listen
 from .clock import now
-from .keeper import Keeper, end_companions
+from .keeper import Keeper
 from .launch import launch
 from .record import Record, words_of
 from .spec import Spec, read_spec
@@ -58,7 +58,7 @@ def _keep(job_dir: Path, record: Record, listener: socket.socket) -> None:
             traceback.print_exc()
             record.write(state="ended", ended_at=now(), cause="shim_died", detail="the shim failed; see shim.err")
         finally:
-            end_companions(launched, job_dir)
+            launched.release(job_dir)
     (job_dir / "shim.sock").unlink(missing_ok=True)
 
 

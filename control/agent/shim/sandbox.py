@@ -29,7 +29,7 @@ def inner_command(spec: Spec, control_fd: int, *, as_root: bool) -> list[str]:
 
 def sandbox_command(spec: Spec, etc: Path, command: list[str], *, as_root: bool) -> list[str]:
     """The bubblewrap command line around `command`; `etc` is the directory that `write_etc` filled."""
-    masks = [*outermost(spec.sandbox.masks), *_OPEN_TO_ALL]
+    masks = [*outermost((*spec.sandbox.masks, "/run")), *_OPEN_TO_ALL]
     options = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
     for mask in masks:
         options += ["--perms", "1777" if mask in _OPEN_TO_ALL else "0755", "--tmpfs", mask]

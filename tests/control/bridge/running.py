@@ -45,7 +45,7 @@ class Bridge:
     """One data directory and the bridge process that serves it."""
 
     def __init__(self, data_dir: Path, uid: int | None, wrapper: Sequence[str] = ()) -> None:
-        """`wrapper` is a command that is given the bridge's own to run."""
+        """`wrapper` is a command that is given the bridge's own to run, and to become `uid` itself."""
         self._wrapper = wrapper
         self.data_dir = data_dir
         self.run_dir = data_dir / "run"
@@ -69,9 +69,10 @@ class Bridge:
             "STARLIGHT_GATEWAY_UID": str(os.getuid() if self.uid is None else self.uid),
             "STARLIGHT_FEED_KEY": "00" * 32,
         }
+        uid = None if self._wrapper else self.uid
         self.process = subprocess.Popen(
-            [*self._wrapper, sys.executable, "-m", "control.bridge"], env=environment, cwd=ROOT, user=self.uid, group=self.uid,
-            extra_groups=None if self.uid is None else [],
+            [*self._wrapper, sys.executable, "-m", "control.bridge"], env=environment, cwd=ROOT,
+            user=uid, group=uid, extra_groups=None if uid is None else [],
         )  # fmt: skip
         async with asyncio.timeout(DEADLINE_S):
             await self.ready.wait()

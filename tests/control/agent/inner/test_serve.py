@@ -1,0 +1,117 @@
+"""The inner half as a process of its own, spoken to over its socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from control.agent.inner import serve
+
+AGENT = Path(serve.__file__).parents[1]
+PROGRAM = {"env": {"PATH": os.defpath}, "cwd": "/"}
+
+
+class Talk:
+    """The shim's side of the talk."""
+
+    def __init__(self) -> None:
+        self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.settimeout(10)
+        command = [sys.executable, "-I", "-S", str(AGENT), "inner", str(theirs.fileno())]
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def say(self, descriptors: list[int] | None = None, **fields: Any) -> None:
+        """Sends one message."""
+        socket.send_fds(self.sock, [json.dumps(fields).encode()], descriptors or [])
+
+    def hear(self) -> tuple[dict[str, Any], list[int]]:
+        """The next message."""
+        message, descriptors, _, _ = socket.recv_fds(self.sock, 1 << 17, 4)
+        return json.loads(message), list(descriptors)
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    """A running inner half that said it is ready."""
+    talking = Talk()
+    assert talking.hear()[0] == {"ready": talking.process.pid}
+    yield talking
+    talking.sock.close()
+    assert talking.process.wait(10) == 0
+
+
+def test_a_program_runs_on_the_descriptors_given(talk: Talk) -> None:
+    """The answer names its pid before its end is told."""
+    reading, writing = os.pipe()
+    talk.say([0, writing, writing], id=1, do="run", argv=["sh", "-c", "echo hi; exit 3"], **PROGRAM)
+    os.close(writing)
+    answer, _ = talk.hear()
+    assert answer["id"] == 1
+    assert talk.hear()[0] == {"exit": answer["pid"], "status": 3 << 8}
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"hi\n"
+
+
+def test_a_terminals_master_is_handed_over(talk: Talk) -> None:
+    """The program's terminal is read at the shim's end."""
+    talk.say(id=2, do="terminal", argv=["sh", "-c", "read x; exit 4"], rows=24, cols=80, modes={}, **PROGRAM)
+    answer, (master,) = talk.hear()
+    os.write(master, b"go\n")
+    assert talk.hear()[0] == {"exit": answer["pid"], "status": 4 << 8}
+    os.close(master)
+
+
+def test_a_connection_is_handed_over_or_the_reason(talk: Talk) -> None:
+    """Only what connects is a descriptor."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        talk.say(id=3, do="connect", port=listener.getsockname()[1])
+        answer, (descriptor,) = talk.hear()
+        assert answer == {"id": 3}
+        os.close(descriptor)
+    talk.say(id=4, do="connect", path="/no/such/socket")
+    answer, descriptors = talk.hear()
+    assert "No such file" in answer["error"]
+    assert descriptors == []
+
+
+@pytest.mark.parametrize(
+    "request_", [{"do": "run"}, {"do": "run", "argv": ["no-such"], **PROGRAM}, {"do": "connect", "port": "x"}]
+)
+def test_a_request_that_fails_is_answered(talk: Talk, request_: dict[str, Any]) -> None:
+    """No request ends the process that every other one depends on."""
+    talk.say(id=5, **request_)
+    answer, _ = talk.hear()
+    assert answer["id"] == 5
+    assert answer["error"]
+
+
+def test_signals_reach_one_session_or_the_whole_job(talk: Talk) -> None:
+    """Two programs: one is signalled by its pid, the other with everything."""
+    pids = []
+    for number in (6, 7):
+        talk.say([0, 1, 2], id=number, do="run", argv=["sleep", "1000"], **PROGRAM)
+        pids.append(talk.hear()[0]["pid"])
+    talk.say(do="signal", name="TERM", pid=pids[0])
+    assert talk.hear()[0] == {"exit": pids[0], "status": signal.SIGTERM}
+    talk.say(do="signal", name="KILL")
+    assert talk.hear()[0] == {"exit": pids[1], "status": signal.SIGKILL}
+
+
+def test_when_the_shim_is_gone_so_is_the_job(talk: Talk) -> None:
+    """Orphans that left their session are reaped here, and ended with the rest."""
+    talk.say([0, 1, 2], id=8, do="run", argv=["sh", "-c", "setsid sleep 1001 & sleep 1001"], **PROGRAM)
+    talk.hear()
+    talk.sock.close()
+    assert talk.process.wait(10) == 0
+    assert subprocess.run(["pgrep", "-f", "sleep 1001"], capture_output=True, check=False).stdout == b""
+    talk.sock = socket.socket()
