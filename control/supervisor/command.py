@@ -83,6 +83,7 @@ def _detach(settings: Settings, config: Path) -> int:
     if log_file.exists() and log_file.stat().st_size > _LOG_LIMIT_BYTES:
         log_file.replace(log_file.with_suffix(".log.1"))
     reading, writing = os.pipe()
+    log_file.touch(mode=0o600)
     with log_file.open("ab") as log, os.fdopen(reading, "rb") as ready:
         began = log.tell()
         process = _start_detached(config, log, writing)

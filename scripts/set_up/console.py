@@ -53,7 +53,7 @@ def build(root: Path, source: Path) -> None:
 def npm(root: Path, *words: str) -> None:
     """Runs npm in the console's folder."""
     node_folder, command = find_node(root)
-    environment = os.environ | {"PATH": f"{node_folder}:{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{node_folder}:{os.environ['PATH']}", "npm_config_update_notifier": "false"}
     subprocess.run([*command, *words], cwd=root / "control" / "console", env=environment, check=True)
 
 

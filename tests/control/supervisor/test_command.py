@@ -86,7 +86,9 @@ def test_a_detached_start_returns_when_everything_serves(tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
         assert "is ready" in done.stdout
         assert os.getsid(pid) == pid
-        assert "supervisor ready" in (tmp_path / "data" / "starlight.log").read_text()
+        log = tmp_path / "data" / "starlight.log"
+        assert "supervisor ready" in log.read_text()
+        assert log.stat().st_mode & 0o777 == 0o600
     finally:
         os.kill(pid, signal.SIGTERM)
 
