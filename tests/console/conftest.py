@@ -89,4 +89,3 @@ def open_page(browser: Browser, console_url: str) -> Iterator[OpenPage]:
         context.close()
     for visit in visits:
         assert visit.faults == [], f"the browser complained: {visit.faults}"
-

@@ -32,7 +32,8 @@ class Visit:
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("console", lambda message: self._heard(message))
+        # Playwright hangs a mark on a bound method, for which a slotted object has no room.
+        self.page.on("console", lambda message: self._heard(message))  # noqa: PLW0108
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
     def go(self, path: str) -> None:

@@ -67,7 +67,9 @@ def test_removing_takes_the_card_away(open_page: OpenPage, newcomer: Person, ser
     expect(page.locator("li.card", has_text="ssh-default")).to_be_visible()
 
 
-def test_a_private_entry_opens_through_the_sign_in_hop(open_page: OpenPage, newcomer: Person, served: dict[str, Any]) -> None:
+def test_a_private_entry_opens_through_the_sign_in_hop(
+    open_page: OpenPage, newcomer: Person, served: dict[str, Any]
+) -> None:
     """The card's button leads to the app itself, signed in on the way."""
     visit = open_page(newcomer, f"/jobs/{served['id']}")
     page = visit.page
@@ -103,7 +105,9 @@ def test_share_redeem_and_take_back(open_page: OpenPage, newcomer: Person, bob: 
     expect(guest.page.get_by_role("row", name=re.compile("serves"))).to_have_count(0, timeout=10_000)
 
 
-def test_an_own_code_is_long_enough_and_needs_the_link(open_page: OpenPage, newcomer: Person, served: dict[str, Any]) -> None:
+def test_an_own_code_is_long_enough_and_needs_the_link(
+    open_page: OpenPage, newcomer: Person, served: dict[str, Any]
+) -> None:
     """Seven characters are refused at the field; eight are shared."""
     visit = open_page(newcomer, f"/jobs/{served['id']}")
     page = visit.page
@@ -119,7 +123,9 @@ def test_an_own_code_is_long_enough_and_needs_the_link(open_page: OpenPage, newc
     expect(dialog.get_by_text("只有共享码而没有链接时无法使用")).to_be_visible()
 
 
-def test_who_may_not_pass_can_enter_a_code_on_the_way(open_page: OpenPage, newcomer: Person, bob: Person, served: dict[str, Any]) -> None:
+def test_who_may_not_pass_can_enter_a_code_on_the_way(
+    open_page: OpenPage, newcomer: Person, bob: Person, served: dict[str, Any]
+) -> None:
     """The hop page refuses, takes a code, and goes on to the app."""
     entry = newcomer.entry(served, "web")
     code = newcomer.call("PUT", f"/entries/{entry['id']}/share", {})["code"]

@@ -64,7 +64,9 @@ def test_changes_show_without_reload(open_page: OpenPage, newcomer: Person) -> N
     visit = open_page(newcomer, f"/jobs/{job['id']}")
     page = visit.page
     expect(page.locator("li.card")).to_have_count(1)
-    newcomer.call("POST", f"/jobs/{job['id']}/entries", {"name": "late", "protocol": "http", "level": "login", "target_port": 9})
+    newcomer.call(
+        "POST", f"/jobs/{job['id']}/entries", {"name": "late", "protocol": "http", "level": "login", "target_port": 9}
+    )
     expect(page.locator("li.card", has_text="late")).to_be_visible(timeout=10_000)
     newcomer.call("POST", f"/jobs/{job['id']}/close")
     expect(page.locator(".head .state")).to_contain_text("已取消", timeout=20_000)

@@ -29,7 +29,9 @@ def open_log(open_page: OpenPage, person: Person, script: str, **options: object
 
 def test_it_follows_and_stops_when_the_reader_goes_up(open_page: OpenPage, newcomer: Person) -> None:
     """While hundreds of lines a second arrive: at the end it stays there; after one wheel step up nothing moves."""
-    page = open_log(open_page, newcomer, "i=0; while :; do i=$((i+1)); echo line $i; [ $((i%20)) = 0 ] && sleep 0.02; done")
+    page = open_log(
+        open_page, newcomer, "i=0; while :; do i=$((i+1)); echo line $i; [ $((i%20)) = 0 ] && sleep 0.02; done"
+    )
     view = page.locator(".log .view")
     expect(page.get_by_role("button", name="跟随最新")).to_have_attribute("aria-pressed", "true")
     page.wait_for_timeout(1500)
@@ -48,7 +50,10 @@ def test_it_follows_and_stops_when_the_reader_goes_up(open_page: OpenPage, newco
 
 def test_colours_and_progress_bars(open_page: OpenPage, newcomer: Person) -> None:
     """ANSI colours are colours, a bar that redraws itself is one line, an unclosed colour stays in its line."""
-    script = r"printf '\033[31mred\033[0m plain\n\033[41mopen\nnext\n'; for i in 1 50 100; do printf '\r%3d%%' $i; done; printf '\na + <b>&amp;\n'; sleep 600"
+    script = (
+        r"printf '\033[31mred\033[0m plain\n\033[41mopen\nnext\n';"
+        r"for i in 1 50 100; do printf '\r%3d%%' $i; done; printf '\na + <b>&amp;\n'; sleep 600"
+    )
     page = open_log(open_page, newcomer, script)
     expect(page.locator(".log .line").last).to_have_text("a + <b>&amp;")
     assert [text.strip() for text in lines(page)] == ["red plain", "open", "next", "100%", "a + <b>&amp;"]
@@ -58,7 +63,9 @@ def test_colours_and_progress_bars(open_page: OpenPage, newcomer: Person) -> Non
 
 def test_search_finds_in_the_whole_log(open_page: OpenPage, newcomer: Person) -> None:
     """A line far above what is loaded is found backwards, marked, and scrolled to."""
-    page = open_log(open_page, newcomer, "seq -f 'row %.0f of many, padded to a length that fills megabytes' 1 60000; sleep 600")
+    page = open_log(
+        open_page, newcomer, "seq -f 'row %.0f of many, padded to a length that fills megabytes' 1 60000; sleep 600"
+    )
     expect(page.locator(".log .line", has_text="row 60000")).to_be_visible(timeout=15_000)
     page.get_by_label("在整个日志中查找").fill("row 777 of")
     page.keyboard.press("Shift+Enter")
@@ -80,7 +87,8 @@ def test_the_download_is_the_log_byte_for_byte(open_page: OpenPage, newcomer: Pe
 @pytest.mark.timeout(240)
 def test_a_hundred_megabytes(open_page: OpenPage, newcomer: Person) -> None:
     """The end is on the screen within seconds, the start at a click, and few rows are ever drawn."""
-    script = f"yes 'a line of output that is long enough to be like one of a training run' | head -c {BIG_MIB << 20}; echo; echo THE END"
+    line = "a line of output that is long enough to be like one of a training run"
+    script = f"yes '{line}' | head -c {BIG_MIB << 20}; echo; echo THE END"
     job = newcomer.submit(["sh", "-c", script], name="big")
     newcomer.wait(job["id"], "finished", within_s=120)
     visit = open_page(newcomer, f"/jobs/{job['id']}")

@@ -40,7 +40,9 @@ def test_the_way_back_never_leaves_the_console(open_page: OpenPage, alice: Perso
     expect(visit.page).to_have_url(f"{visit.console_url}/jobs")
 
 
-def test_an_ended_session_keeps_the_page_and_what_was_typed(open_page: OpenPage, product: Product, newcomer: Person) -> None:
+def test_an_ended_session_keeps_the_page_and_what_was_typed(
+    open_page: OpenPage, product: Product, newcomer: Person
+) -> None:
     """The overlay asks for the password again; the form below is as it was, and submitting it works."""
     visit = open_page(newcomer)
     page = visit.page
