@@ -66,6 +66,9 @@ async def _serve_one(gate: Gate, sock: socket.socket, address: str, port: int) -
                 journal.refused(entry, admission, protocol="tcp", address=address)
             else:
                 await _visit(gate, sock, address, admission)
+        except ConnectionError as fault:
+            reset_on_close(sock)
+            log.debug("port %d: %s", port, fault)  # the journal has told it
         except (OSError, dial.DialFault) as fault:
             reset_on_close(sock)
             log.info("port %d: %s", port, fault)
@@ -97,4 +100,8 @@ async def _visit(gate: Gate, sock: socket.socket, address: str, admission: Admis
             visit.reason = fault.refusal.code
             raise
         with upstream:
-            await relay(sock, upstream, count=visit.count)
+            try:
+                await relay(sock, upstream, count=visit.count)
+            except ConnectionError:
+                visit.reason = "reset"
+                raise

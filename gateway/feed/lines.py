@@ -40,8 +40,10 @@ class Lines:
         try:
             line = await self._reader.readuntil(b"\n")
             message = json.loads(line)
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as fault:
-            raise ConnectionError(f"the feed ended: {fault}") from fault
+        except asyncio.IncompleteReadError as fault:
+            raise ConnectionError("the peer ended the feed") from fault
+        except (asyncio.LimitOverrunError, ValueError) as fault:
+            raise ConnectionError(f"a line of the feed is too long or no JSON: {fault}") from fault
         if not isinstance(message, dict):
             raise ConnectionError("a line of the feed is no object")
         return message

@@ -96,7 +96,7 @@ class FeedServer:
             self._register(connection)
             await connection.talk()
         except* (ConnectionError, TimeoutError) as ends:
-            log.info("feed of %s ended: %s", connection.name or "a stranger", ends.exceptions[0])
+            log.info("feed of %s ended: %r", connection.name or "a stranger", ends.exceptions[0])
         except* Exception:  # one gateway's connection must not end the others'
             log.exception("feed of %s failed", connection.name or "a stranger")
         finally:
