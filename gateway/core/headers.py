@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from gateway.core.http1 import Field, RequestHead, ResponseHead, split_host, tokens
+from gateway.core.http1 import Field, Fields, RequestHead, ResponseHead, split_host, tokens
 
 COOKIES_TRIED: Final = 4
 """Cookies of one name that are looked at: a browser may send several, the right one need not be first."""
@@ -49,20 +49,15 @@ def request_head(
     head: RequestHead, origin: Origin, *, upgrade: bytes | None = None, own_cookies: bool = False
 ) -> bytes:
     """The head to send upstream. `upgrade` asks for that protocol; `own_cookies` lets ours pass (to control only)."""
-    dropped = _dropped(head)
-    lines = [head.method + b" " + head.target + b" HTTP/1.1"]
-    for field in head.fields:
-        if field.name in dropped or _is_ours(field.name):
-            continue
-        if field.name == b"cookie" and not own_cookies:
-            lines += _without_our_cookies(field)
-        else:
-            lines.append(field.line)
-    if b"trailers" in tokens(head.value(b"te")):
-        lines.append(b"TE: trailers")
-    if upgrade is not None:
-        lines += [b"Connection: Upgrade", b"Upgrade: " + upgrade]
-    return b"\r\n".join(lines) + b"\r\n" + _forwarding(origin, head.host) + b"\r\n"
+    switch = b"" if upgrade is None else b"Connection: Upgrade\r\nUpgrade: " + upgrade + b"\r\n"
+    travelling = _travelling(head.fields, own_cookies)
+    return b"%b %b HTTP/1.1\r\n%b%b%b\r\n" % (
+        head.method,
+        head.target,
+        travelling,
+        switch,
+        _forwarding(origin, head.host),
+    )
 
 
 def response_head(head: ResponseHead, host: str | None, *, closes: bool, unchunked: bool = False) -> bytes:
@@ -70,9 +65,9 @@ def response_head(head: ResponseHead, host: str | None, *, closes: bool, unchunk
 
     `closes` says so to the peer; `unchunked` that the body goes to an HTTP/1.0 peer without its framing.
     """
-    dropped = _dropped(head) | _framing_to_drop(head.status, unchunked)
+    dropped = _dropped(head.fields) | _framing_to_drop(head.status, unchunked)
     lines = [b"HTTP/1.1 %d %s" % (head.status, head.reason)]
-    for field in head.fields:
+    for field in head.fields.lines:
         if field.name in dropped or field.name.startswith(b"x-starlight-"):
             continue
         if field.name == b"set-cookie" and host is not None:
@@ -88,13 +83,13 @@ def response_head(head: ResponseHead, host: str | None, *, closes: bool, unchunk
 
 def cookies_named(head: RequestHead, name: bytes) -> list[str]:
     """The values of the first few cookies of this name, whatever host or path set them."""
-    values = [value.decode("latin-1") for key, value in _cookies(head) if key == name]
+    values = [value.decode("latin-1") for key, value in _cookies(head.fields) if key == name]
     return values[:COOKIES_TRIED]
 
 
 def cookie_names(head: RequestHead) -> list[bytes]:
     """The names of all cookies, in the order in which they were sent."""
-    return [name for name, _ in _cookies(head)]
+    return [name for name, _ in _cookies(head.fields)]
 
 
 def is_foreign_origin(head: RequestHead, scheme: str) -> bool:
@@ -103,8 +98,25 @@ def is_foreign_origin(head: RequestHead, scheme: str) -> bool:
     return origin is not None and origin.lower() != scheme.encode() + b"://" + head.host.lower()
 
 
-def _dropped(head: RequestHead | ResponseHead) -> frozenset[bytes]:
-    named = head.value(b"connection")
+@lru_cache(maxsize=256)
+def _travelling(fields: Fields, own_cookies: bool) -> bytes:
+    """The request's lines that go upstream. Remembered with the fields, which the parser remembers."""
+    dropped = _dropped(fields)
+    lines: list[bytes] = []
+    for field in fields.lines:
+        if field.name in dropped or _is_ours(field.name):
+            continue
+        if field.name == b"cookie" and not own_cookies:
+            lines += _without_our_cookies(field)
+        else:
+            lines.append(field.line)
+    if b"trailers" in tokens(fields.values.get(b"te")):
+        lines.append(b"TE: trailers")
+    return b"".join(line + b"\r\n" for line in lines)
+
+
+def _dropped(fields: Fields) -> frozenset[bytes]:
+    named = fields.values.get(b"connection")
     if named is None:
         return _HOP_BY_HOP
     return _HOP_BY_HOP | (frozenset(tokens(named)) - _NEVER_HOP_BY_HOP)
@@ -138,12 +150,11 @@ def _forwarding(origin: Origin, host: bytes) -> bytes:
     return "".join(line + "\r\n" for line in said).encode()
 
 
-def _cookies(head: RequestHead) -> Iterable[tuple[bytes, bytes]]:
-    for field in head.fields:
-        if field.name == b"cookie":
-            for pair in field.value.split(b";"):
-                name, _, value = pair.strip(b" \t").partition(b"=")
-                yield name, value
+@lru_cache(maxsize=256)
+def _cookies(fields: Fields) -> tuple[tuple[bytes, bytes], ...]:
+    lines = [field.value for field in fields.lines if field.name == b"cookie"]
+    pairs = [pair.strip(b" \t").partition(b"=") for line in lines for pair in line.split(b";")]
+    return tuple((name, value) for name, _, value in pairs)
 
 
 def _without_our_cookies(field: Field) -> Iterable[bytes]:

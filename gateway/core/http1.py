@@ -22,14 +22,15 @@ TRAILER_LIMIT: Final = 16 * 1024
 
 CONTINUE: Final = 100
 SWITCHING: Final = 101
+_REMEMBERED_LIMIT: Final = 4096
 HTTP_1_0: Final = 10
 HTTP_1_1: Final = 11
 
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _NAME: Final = re.compile(_TOKEN)
 _PROTOCOL: Final = re.compile(_TOKEN + rb"(?:/" + _TOKEN + rb")?")
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n")
-_BARE_LF: Final = re.compile(rb"(?<!\r)\n")
+_VISIBLE: Final = bytes([*range(0x20, 0x7F), *range(0x80, 0x100), 0x09])
+"""What may stand in a line; deleting these from a head and looking at the rest is the fastest check there is."""
 _REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e\x80-\xff]+) HTTP/(\d)\.(\d)")
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
 _ABSOLUTE: Final = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?", re.DOTALL)
@@ -59,6 +60,14 @@ class Field(NamedTuple):
     line: bytes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fields:
+    """A head's field lines in order, and their values by name; several of one name are joined by commas."""
+
+    lines: tuple[Field, ...]
+    values: Mapping[bytes, bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class RequestHead:
     """A request's head. `target` is in origin-form or `*`, byte for byte; `host` the Host field as sent."""
@@ -67,12 +76,11 @@ class RequestHead:
     target: bytes
     version: int
     host: bytes
-    fields: tuple[Field, ...]
-    values: Mapping[bytes, bytes]
+    fields: Fields
 
     def value(self, name: bytes) -> bytes | None:
         """The field's value, or None; several lines are joined by commas (RFC 9110, 5.2)."""
-        return self.values.get(name)
+        return self.fields.values.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +90,11 @@ class ResponseHead:
     status: int
     reason: bytes
     version: int
-    fields: tuple[Field, ...]
-    values: Mapping[bytes, bytes]
+    fields: Fields
 
     def value(self, name: bytes) -> bytes | None:
         """The field's value, or None; several lines are joined by commas (RFC 9110, 5.2)."""
-        return self.values.get(name)
+        return self.fields.values.get(name)
 
 
 def head_end(buffer: bytes | bytearray, start: int = 0) -> int:
@@ -97,7 +104,8 @@ def head_end(buffer: bytes | bytearray, start: int = 0) -> int:
     bare LF (a lenient reader would see another head) and for a head over HEAD_LIMIT.
     """
     end = buffer.find(b"\r\n\r\n", max(0, start - 3))
-    if _BARE_LF.search(buffer, start, end if end >= 0 else len(buffer)):
+    stop = end if end >= 0 else len(buffer)
+    if buffer.count(b"\n", start, stop) != buffer.count(b"\r\n", max(0, start - 1), stop):
         raise Malformed("a line of the head ends in a bare LF")
     if end > HEAD_LIMIT - 4 or (end < 0 and len(buffer) > HEAD_LIMIT):
         raise Malformed("the head is too large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -114,7 +122,7 @@ def empty_lines(buffer: bytes | bytearray) -> int:
 
 def parse_request(head: bytes) -> RequestHead:
     """The request whose head, up to and with the blank line, is `head`. Raises Malformed."""
-    line, fields, values = _parse_head(head)
+    line, fields = _parse_head(head)
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
         raise Malformed("not a request line")
@@ -122,27 +130,27 @@ def parse_request(head: bytes) -> RequestHead:
     if major != b"1" or minor not in b"01":
         raise Malformed("only HTTP/1.0 and HTTP/1.1 are spoken here", HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
     version = HTTP_1_1 if minor == b"1" else HTTP_1_0
-    host = values.get(b"host")
+    host = fields.values.get(b"host")
     if host is None or not _HOST.fullmatch(host):
         raise Malformed("exactly one Host with a host and an optional port is required")
     if method == b"CONNECT":
         raise Malformed("CONNECT is for forward proxies", HTTPStatus.NOT_IMPLEMENTED)
-    _check_framing(values, version)
-    return RequestHead(method, _origin_form(method, target, host), version, host, fields, values)
+    _check_framing(fields, version)
+    return RequestHead(method, _origin_form(method, target, host), version, host, fields)
 
 
 def parse_response(head: bytes) -> ResponseHead:
     """The response whose head, up to and with the blank line, is `head`. Raises Malformed (502)."""
     try:
-        line, fields, values = _parse_head(head)
+        line, fields = _parse_head(head)
         match = _STATUS_LINE.fullmatch(line)
         if match is None:
             raise Malformed("not a status line")
         version = HTTP_1_1 if match[1] == b"1" else HTTP_1_0
-        _check_framing(values, version)
+        _check_framing(fields, version)
     except Malformed as fault:
         raise Malformed(str(fault), HTTPStatus.BAD_GATEWAY) from fault
-    return ResponseHead(int(match[2]), match[3] or b"", version, fields, values)
+    return ResponseHead(int(match[2]), match[3] or b"", version, fields)
 
 
 def split_host(host: bytes) -> tuple[str, int | None]:
@@ -291,7 +299,7 @@ class Chunked:
             return
         self._trailer_bytes += len(line) + 2
         field = _field(line)
-        if self._trailer_bytes > TRAILER_LIMIT or _CONTROL.search(line):
+        if self._trailer_bytes > TRAILER_LIMIT or line.translate(None, _VISIBLE):
             raise Malformed("the trailer section is too large or holds control bytes")
         name = field.name.replace(b"_", b"-")
         if name in _TRAILERS_REFUSED or name.startswith((b"x-forwarded-", b"x-starlight-")):
@@ -304,7 +312,7 @@ Body = Length | UntilClose | Chunked
 
 def request_body(head: RequestHead) -> Length | Chunked:
     """A follower for the request's body; Length(0) when it has none. Raises Malformed for framing in doubt."""
-    length = _check_framing(head.values, head.version)
+    length = _check_framing(head.fields, head.version)
     return Chunked() if length is None else Length(max(length, 0))
 
 
@@ -312,15 +320,15 @@ def response_body(head: ResponseHead, method: bytes) -> Body:
     """A follower for the body of the response to a `method` request (RFC 9112, 6.3)."""
     if method == b"HEAD" or head.status in _BODYLESS or head.status < 200:
         return Length(0)
-    length = _check_framing(head.values, head.version)
+    length = _check_framing(head.fields, head.version)
     if length is None:
         return Chunked()
     return UntilClose() if length < 0 else Length(length)
 
 
-def _check_framing(values: Mapping[bytes, bytes], version: int) -> int | None:
+def _check_framing(fields: Fields, version: int) -> int | None:
     """The body's length, None when it is chunked, -1 when no field tells."""
-    coding, length = values.get(b"transfer-encoding"), values.get(b"content-length")
+    coding, length = fields.values.get(b"transfer-encoding"), fields.values.get(b"content-length")
     if coding is not None:
         if length is not None or version != HTTP_1_1:
             raise Malformed("Transfer-Encoding beside Content-Length, or in HTTP/1.0")
@@ -334,12 +342,25 @@ def _check_framing(values: Mapping[bytes, bytes], version: int) -> int | None:
     return int(length)
 
 
-def _parse_head(head: bytes) -> tuple[bytes, tuple[Field, ...], dict[bytes, bytes]]:
-    if _CONTROL.search(head):
-        raise Malformed("control bytes in the head")
-    line, *lines = head[:-4].split(b"\r\n")
+def _parse_head(head: bytes) -> tuple[bytes, Fields]:
+    end = head.find(b"\r\n")
+    line, block = head[:end], head[end:]
+    if line.translate(None, _VISIBLE):
+        raise Malformed("control bytes in the first line")
+    return line, _remembered_fields(block) if len(block) <= _REMEMBERED_LIMIT else _parse_fields(block)
+
+
+def _parse_fields(block: bytes) -> Fields:
+    """The fields of a head after its first line: each line preceded by CRLF, and the blank line."""
+    _, *lines = block[:-4].split(b"\r\n")
+    if len(block.translate(None, _VISIBLE)) != 2 * len(lines) + 4:
+        raise Malformed("control bytes in the head")  # anything but the line ends
     fields = tuple(map(_field, lines))
-    return line, fields, _combined(fields)
+    return Fields(fields, _combined(fields))
+
+
+_remembered_fields: Final = lru_cache(maxsize=256)(_parse_fields)
+"""Clients and apps repeat their fields word for word: what was parsed a moment ago is not parsed again."""
 
 
 def _combined(fields: Sequence[Field]) -> dict[bytes, bytes]:

@@ -135,7 +135,7 @@ class Terminal:
     def _shake_hands(self, head: RequestHead) -> None:
         """Accepts, or answers with the protocol's own refusal. Only what concerns WebSocket is shown to it."""
         concerned = (b"host", b"upgrade", b"connection", b"sec-websocket-")
-        lines = [field.line for field in head.fields if field.name.startswith(concerned)]
+        lines = [field.line for field in head.fields.lines if field.name.startswith(concerned)]
         self._protocol.receive_data(b"\r\n".join([b"GET / HTTP/1.1", *lines, b"", b""]))
         for event in self._protocol.events_received():
             if isinstance(event, Request):

@@ -105,7 +105,7 @@ def test_targets_stay_byte_for_byte(target: str) -> None:
 def test_fields_keep_their_lines() -> None:
     """Each line as it came; names compare in lower case and repeated values join."""
     head = parsed("X-A:  1\t", "x-a: 2", "Empty:")
-    assert [field.line for field in head.fields] == [b"Host: a.example", b"X-A:  1\t", b"x-a: 2", b"Empty:"]
+    assert [field.line for field in head.fields.lines] == [b"Host: a.example", b"X-A:  1\t", b"x-a: 2", b"Empty:"]
     assert head.value(b"x-a") == b"1, 2"
     assert head.value(b"empty") == b""
     assert head.value(b"none") is None
@@ -135,6 +135,8 @@ def test_absolute_form_becomes_origin_form(start: str, host: str, target: bytes)
         (request(start="GET /"), 400),
         (request(start="GET  / HTTP/1.1"), 400),
         (request(start="GET / HTTP/1.1 "), 400),
+        (request(start="GET /\x01 HTTP/1.1"), 400),
+        (request("Long: " + "b" * 5000 + "\x00"), 400),
         (request(start="G(T / HTTP/1.1"), 400),
         (request(start="GET /a b HTTP/1.1"), 400),
         (request(start="GET a HTTP/1.1"), 400),

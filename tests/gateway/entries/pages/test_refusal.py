@@ -1,0 +1,30 @@
+"""A page for every refusal, in both languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.core.refusals import SENTENCES, Code, Refusal
+from gateway.entries.pages.refusal import WAITED_FOR, refusal_page
+
+
+@pytest.mark.parametrize("code", list(Code))
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_refusal_has_its_page(code: Code, language: str) -> None:
+    """Sentence, next step, status and code; waited for only where time helps."""
+    html = refusal_page(Refusal(code), language, "https://console.example").html
+    said = SENTENCES[code]
+    plain = html.replace("&#x27;", "'").replace("&quot;", '"')
+    assert (said.zh if language == "zh" else said.en) in plain
+    assert (said.next_zh if language == "zh" else said.next_en) in plain
+    assert f"{said.status} · {code}" in html
+    assert 'href="https://console.example/"' in html
+    assert ('http-equiv="refresh"' in html) == (code in WAITED_FOR)
+
+
+def test_the_job_and_entry_are_named_where_they_may_be_known() -> None:
+    """With a way to the job's page."""
+    page = refusal_page(Refusal(Code.NOT_LISTENING, "jupyter-17", "web"), "en", "http://c")
+    assert "Job: jupyter-17, access entry: web" in page.html
+    assert '<a class="main" href="http://c/jobs/jupyter-17">' in page.html
+    assert "访问入口：web" in refusal_page(Refusal(Code.FORBIDDEN, None, "web"), "zh", "http://c").html
