@@ -27,6 +27,7 @@ Q = TypeVar("Q", bound=Query)
 
 BODY_DEADLINE_S: Final = 20.0
 _MOST_DIGITS: Final = 18
+_PART_CHARACTERS: Final = 200
 _HAS_PORT: Final = re.compile(r":\d+\Z")
 CONTEXT: Final = web.AppKey("context", Context)
 
@@ -74,8 +75,10 @@ def read_query(request: web.Request, shape: type[Q]) -> Q:
 
 
 def read_part(request: web.Request, name: str, kind: type[str | int]) -> str | int:
-    """A part of the path. A number that is none names nothing."""
+    """A part of the path. A number that is none, or text that no database could hold, names nothing."""
     text = request.match_info[name]
+    if len(text) > _PART_CHARACTERS or not text.isprintable():
+        raise problem(Code.NOT_FOUND, what="…")
     if kind is str:
         return text
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
