@@ -10,11 +10,12 @@ from pathlib import Path
 
 from control.app import run
 from control.config import SettingsError, read_worker_settings
+from gateway.contract.log_lines import write_log_lines
 
 
 def main() -> int:
     """Runs control; the exit status is 2 for settings that cannot be used."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    write_log_lines(os.environ.get("STARLIGHT_NAME", "control"))
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         worker = read_worker_settings(os.environ)

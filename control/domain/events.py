@@ -37,6 +37,7 @@ class EventCode(StrEnum):
     VANISHED = "Vanished"
     CLOSING = "Closing"
     CANCELLED = "Cancelled"
+    OPERATOR_STOPPED = "StoppedByOperator"
     CLOSED = "Closed"
     UNREACHABLE = "EngineUnreachable"
     RECOVERED = "Recovered"
@@ -95,6 +96,9 @@ SENTENCES: Final[dict[EventCode, Sentence]] = {
     EventCode.VANISHED: Sentence("集群已没有此作业的记录", "The cluster has no trace of this job any more"),
     EventCode.CLOSING: Sentence("{user} 正在关闭作业", "{user} is closing the job"),
     EventCode.CANCELLED: Sentence("作业已由 {user} 取消", "Cancelled by {user}"),
+    EventCode.OPERATOR_STOPPED: Sentence(
+        "管理员停止平台时结束了该作业", "An operator ended the job while stopping the platform"
+    ),
     EventCode.CLOSED: Sentence("{user} 将作业移入历史", "{user} moved the job to history"),
     EventCode.UNREACHABLE: Sentence(
         "集群没有应答，作业状态未知", "The cluster does not answer; the job's state is unknown"

@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from uuid import uuid4
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -43,10 +44,16 @@ class WorkLease:
             await self._take()
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(self._renew())
-                    group.create_task(work())
+                    renewing = group.create_task(self._renew())
+                    # In the body, not beside it: a group whose body has ended leaves the task marked as
+                    # cancelled when a member fails (CPython 3.11), and _pass_cancellation_on would believe it.
+                    await work()
+                    renewing.cancel()
             except* LeaseLostError:
                 log.warning("lease %s is lost: another process works", self._name)
+                # From now on like any other process: taking over under the same name is for successors,
+                # and two processes of one name would take the lease from each other for ever.
+                self._held, self._holder = None, f"{self._holder} overtaken {uuid4().hex}"
             _pass_cancellation_on()
 
     @asynccontextmanager

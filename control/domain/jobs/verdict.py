@@ -1,8 +1,8 @@
 """What an observation means for a job: the state that follows, and the event that says why.
 
-The contract's closing rules live here: cancelled only by a person who closed it; a signal, the memory
-limit or the time limit is an abnormal exit; a launch that failed is a failed creation; what runs
-without its watcher is a fault; what no engine answers for is unknown.
+The contract's closing rules live here: cancelled only by a person who closed it, or by the operator; a
+signal, the memory limit or the time limit is an abnormal exit; a launch that failed is a failed
+creation; what runs without its watcher is a fault; what no engine answers for is unknown.
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ def _ended(known: Known, seen: Observed, now: float) -> Verdict:
             return _abnormal(_warning(EventCode.OOM_KILLED), at)
         case Cause.TIME_LIMIT:
             return _abnormal(_warning(EventCode.TIME_LIMIT, time_limit_s=known.time_limit_s), at)
-        case Cause.SIGNAL | Cause.STOPPED:
+        case Cause.STOPPED:
+            # Nobody asked control: an operator ended the jobs beside it (`make stop ARGS=--jobs`).
+            return Verdict(State.CANCELLED, NewEvent(EventCode.OPERATOR_STOPPED), at)
+        case Cause.SIGNAL:
             return _abnormal(_warning(EventCode.KILLED, signal=seen.signal or "TERM"), at)
     assert seen.cause in {Cause.SHIM_DIED, None}
     return _abnormal(_warning(EventCode.SHIM_DIED), at)

@@ -35,7 +35,7 @@ def ended(cause: Cause | None, exit_code: int | None = None, at: float | None = 
         (ended(Cause.SIGNAL), State.ABNORMAL_EXIT, EventCode.KILLED),
         (ended(Cause.OOM), State.ABNORMAL_EXIT, EventCode.OOM_KILLED),
         (ended(Cause.TIME_LIMIT), State.ABNORMAL_EXIT, EventCode.TIME_LIMIT),
-        (ended(Cause.STOPPED), State.ABNORMAL_EXIT, EventCode.KILLED),
+        (ended(Cause.STOPPED), State.CANCELLED, EventCode.OPERATOR_STOPPED),
         (ended(Cause.LAUNCH_FAILED), State.CREATE_FAILED, EventCode.CREATE_FAILED),
         (ended(Cause.SHIM_DIED), State.ABNORMAL_EXIT, EventCode.SHIM_DIED),
         (ended(None), State.ABNORMAL_EXIT, EventCode.SHIM_DIED),
@@ -43,7 +43,7 @@ def ended(cause: Cause | None, exit_code: int | None = None, at: float | None = 
     ],
 )
 def test_ends_by_themselves(seen: Observed, state: State, code: EventCode) -> None:
-    """Nobody closed the job: it is never called cancelled."""
+    """Nobody closed the job: only the operator, who ends all of them, cancels it."""
     verdict = judge(Known(State.RUNNING), seen, NOW)
     assert verdict is not None
     assert (verdict.state, verdict.event.code, verdict.at) == (state, code, 950.0)
