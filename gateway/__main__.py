@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 
 import uvloop
 
 from gateway.config import ConfigError, GatewayConfig, Role, read_config
+from gateway.contract.log_lines import write_log_lines
 from gateway.server import Server
 from gateway.services import services
 
 
 def main() -> int:
     """Runs the process until it is told to end; 2 when its settings cannot be used."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     try:
         config = read_config(sys.argv[1:], os.environ)
     except ConfigError as fault:
-        logging.getLogger(__name__).error("%s", fault)
+        print(fault, file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2
+    write_log_lines(config.name)
     # Beside a bulk stream a keystroke takes 9-13 ms on the stock loop and 44-54 ms on uvloop; for pages it is
     # the other way round.
     run = asyncio.run if config.role is Role.SSH else uvloop.run

@@ -120,7 +120,7 @@ class Server:
             report=self._feed.report_ports,
         )
         await self._listeners.ready()
-        log.info("%s serves revision %d", self._config.name, self._table.revision)
+        log.info("serves revision %d", self._table.revision)
         return group.create_task(self._ports.follow())
 
     def _after_edit(self, withdrawn: frozenset[str]) -> None:
