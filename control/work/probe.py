@@ -11,11 +11,13 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from control.domain.events import EventCode, EventKind, NewEvent
 from control.domain.jobs.observed import EngineEvent, Observed
 from control.domain.jobs.states import ENDED
 from control.domain.jobs.steps import Launch, launch_of
-from control.domain.jobs.verdict import Known, Verdict, judge, judge_absence, judge_silence
+from control.domain.jobs.verdict import Known, Verdict, judge, judge_absence, judge_missed_start, judge_silence
 from control.runtimes.runtime import PROBE_JOBS, RefusedError, Runtime
 from control.store import jobs
 from control.store.engine import Database
@@ -61,8 +63,7 @@ class Probe:
         async with self._lease.write() as session:
             row = await jobs.job(session, job.id)
             if row is not None and row.state not in ENDED:
-                log.info("job %s: %s -> %s (%s)", row.id, row.state, verdict.state, verdict.event.code)
-                await jobs.transition(session, row, verdict.state, verdict.event, verdict.at)
+                await _change(session, row, verdict)
 
     async def _look(self, cluster: str, batch: Sequence[Job]) -> None:
         number = next(self._numbers)
@@ -118,10 +119,9 @@ class Probe:
                 row.engine_heard_at = event.at
                 if event.reason not in OWN_WORDS:
                     await jobs.add_event(session, row, _engine_event(event), event.at)
-            verdict = judge(known(row), seen, self._now())
-            if verdict is not None:
-                log.info("job %s: %s -> %s (%s)", row.id, row.state, verdict.state, verdict.event.code)
-                await jobs.transition(session, row, verdict.state, verdict.event, verdict.at)
+            now = self._now()
+            for verdict in filter(None, (judge_missed_start(known(row), seen, now), judge(known(row), seen, now))):
+                await _change(session, row, verdict)
 
     def _forget_all_but(self, names: set[str]) -> None:
         for memory in (self._applied, self._absent_since):
@@ -131,7 +131,12 @@ class Probe:
 
 def known(job: Job) -> Known:
     """What control knows of a job when it judges."""
-    return Known(job.state, job.closing_at, job.closing_by, job.time_limit_s)
+    return Known(job.state, job.started_at is not None, job.closing_at, job.closing_by, job.time_limit_s)
+
+
+async def _change(session: AsyncSession, job: Job, verdict: Verdict) -> None:
+    log.info("job %s: %s -> %s (%s)", job.id, job.state, verdict.state, verdict.event.code)
+    await jobs.transition(session, job, verdict.state, verdict.event, verdict.at)
 
 
 def _tells_news(job: Job, seen: Observed, now: float) -> bool:

@@ -25,6 +25,7 @@ class Known:
     """What control knows of the job when it looks."""
 
     state: State
+    started: bool = False
     closing_at: float | None = None
     closing_by: str | None = None
     time_limit_s: int | None = None
@@ -56,6 +57,13 @@ def judge(known: Known, seen: Observed, now: float) -> Verdict | None:
             return _live(known, State.FAULT, _warning(EventCode.FAULT, detail=seen.detail), now)
     assert seen.phase is Phase.ENDED
     return _ended(known, seen, now)
+
+
+def judge_missed_start(known: Known, seen: Observed, now: float) -> Verdict | None:
+    """The start of a job that had ended before anyone looked; None when nothing was missed."""
+    if known.started or seen.started_at is None or seen.phase not in {Phase.ENDED, Phase.LOST}:
+        return None
+    return Verdict(State.RUNNING, NewEvent(EventCode.STARTED), _at(seen.started_at, now))
 
 
 def judge_silence(known: Known, silent_s: float, now: float) -> Verdict | None:

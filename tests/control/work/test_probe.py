@@ -27,6 +27,16 @@ async def test_end_is_told_with_its_own_time_and_code(loops: Loops) -> None:
     assert (await loops.events(name))[-1] == "Failed"
 
 
+async def test_job_of_a_blink_has_started_before_it_ended(loops: Loops) -> None:
+    """It ended before the first look, and is still told as a whole."""
+    name = await loops.submit()
+    blink = Observed(Phase.ENDED, started_at=800.0, ended_at=900.0, exit_code=0, cause=Cause.EXIT)
+    loops.runtime.seen[name] = blink
+    row = await loops.settle(name)
+    assert (row.state, row.started_at, row.ended_at) == (State.FINISHED, 800.0, 900.0)
+    assert (await loops.events(name))[-2:] == ["Started", "Finished"]
+
+
 async def test_silence_is_unknown_after_a_while_and_an_answer_ends_it(loops: Loops) -> None:
     """Then the true state again."""
     name = await running(loops)

@@ -13,6 +13,7 @@ from control.domain.jobs.verdict import (
     Known,
     judge,
     judge_absence,
+    judge_missed_start,
     judge_refusal,
     judge_silence,
     judge_unlaunched,
@@ -141,7 +142,18 @@ def test_absence_ends_a_job_after_a_while() -> None:
     assert judge_absence(Known(State.FAILED), 1e9, NOW) is None
 
 
+def test_start_that_nobody_saw_is_told_before_the_end() -> None:
+    """A job of a blink; one that never started, or whose start was told, has nothing to catch up on."""
+    blink = Observed(Phase.ENDED, started_at=940.0, ended_at=950.0, exit_code=0, cause=Cause.EXIT)
+    verdict = judge_missed_start(Known(State.CREATING), blink, NOW)
+    assert verdict is not None
+    assert (verdict.state, verdict.event.code, verdict.at) == (State.RUNNING, EventCode.STARTED, 940.0)
+    assert judge_missed_start(Known(State.RUNNING, started=True), blink, NOW) is None
+    assert judge_missed_start(Known(State.CREATING), Observed(Phase.RUNNING, started_at=940.0), NOW) is None
+    assert judge_missed_start(Known(State.CREATING), ended(Cause.LAUNCH_FAILED), NOW) is None
+
+
 def test_job_closed_before_its_launch_and_refused_launch() -> None:
     """Cancelled by its owner; create_failed by the engine."""
-    assert judge_unlaunched(Known(State.QUEUED, 1.0, "alice"), NOW).state is State.CANCELLED
+    assert judge_unlaunched(Known(State.QUEUED, closing_at=1.0, closing_by="alice"), NOW).state is State.CANCELLED
     assert judge_refusal("forbidden", NOW).event.params == {"code": "forbidden"}
