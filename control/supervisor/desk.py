@@ -1,7 +1,8 @@
 """What workers ask of the supervisor, over `<data>/run/supervisor.sock`: listeners, random ports, "I serve".
 
 One JSON request, one JSON answer, a listener's descriptor beside it (gateway.contract.calls). Peer
-credentials decide: the starter, control and the gateways are answered; only control gives ports up.
+credentials decide: a gateway gets the listeners that face outside, control its own two and the care of random
+ports, the starter (and so the bridge) everything. A gateway that was taken over cannot listen in control's place.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from control.supervisor.identity import Identities
-from control.supervisor.listeners import SUPERVISOR_SOCKET, Listeners, PortsBusyError
+from control.supervisor.listeners import SUPERVISOR_SOCKET, TCP_NAMES, UNIX_NAMES, Listeners, PortsBusyError
 from control.supervisor.worker import Worker
 from gateway.contract.calls import Answer, Peer, listen, serve
 
 _CALL_S: Final = 5.0
+_PORTS: Final = "random ports"
 
 
 class Desk:
@@ -26,8 +28,7 @@ class Desk:
     def __init__(self, listeners: Listeners, workers: Sequence[Worker], who: Identities, own_uid: int) -> None:
         self._listeners = listeners
         self._workers = workers
-        self._may_ask = {own_uid, who.control_uid, who.gateway_uid}
-        self._may_release = {own_uid, who.control_uid}
+        self._own_uid = own_uid
         self._who = who
 
     async def serve(self, run_dir: Path) -> None:
@@ -38,16 +39,19 @@ class Desk:
             await serve(listener, self.answer, deadline_s=_CALL_S)
 
     async def answer(self, message: bytes, peer: Peer) -> Answer:
-        """One request's answer. Raises ValueError for what is no JSON: the peer then sees the call end."""
-        if peer.uid not in self._may_ask:
+        """One request's answer; whatever is asked, there is one."""
+        rights = self._rights(peer.uid)
+        if not rights:
             return _no("forbidden", f"uid {peer.uid} may not ask")
-        asked = json.loads(message)
-        if not isinstance(asked, dict):
-            return _no("bad_request", "a request is an object")
+        asked = _decoded(message)
+        if asked is None:
+            return _no("bad_request", "a request is a JSON object")
         match asked.get("verb"):
+            case "listener" if "name" in asked and str(asked["name"]) not in rights:
+                return _no("forbidden", f"uid {peer.uid} has no listener called {asked['name']!r}")
             case "listener":
                 return self._lend(asked.get("name"), asked.get("port"))
-            case "reserve" | "release" if peer.uid not in self._may_release:
+            case "reserve" | "release" if _PORTS not in rights:
                 return _no("forbidden", "only control reserves and releases ports")
             case "reserve":
                 return self._reserve(asked.get("port"))
@@ -58,13 +62,24 @@ class Desk:
             case verb:
                 return _no("bad_request", f"unknown verb {verb!r}")
 
+    def _rights(self, uid: int) -> set[str]:
+        """The listeners that the peer may have, and whether it decides on random ports."""
+        rights: set[str] = set()
+        if uid in (self._own_uid, self._who.gateway_uid):
+            rights |= set(TCP_NAMES)
+        if uid in (self._own_uid, self._who.control_uid):
+            rights |= {"control", "feed", _PORTS}
+        if uid == self._own_uid:
+            rights |= set(UNIX_NAMES)
+        return rights
+
     def _lend(self, name: Any, port: Any) -> Answer:
         try:
             if isinstance(name, str):
                 return _yes(self._listeners.lend(name))
             return _yes(self._listeners.lend_port(_port(port)))
         except KeyError:
-            return _no("bad_request", f"no listener is called {name!r}")
+            return _no("bad_request", f"no listener is called {name!r} here")
         except ValueError as fault:
             return _no("bad_request", str(fault))
         except PortsBusyError as fault:
@@ -98,6 +113,14 @@ async def all_ready(workers: Sequence[Worker]) -> None:
     """Returns once every worker has said that it serves."""
     for worker in workers:
         await asyncio.shield(worker.ready.wait())
+
+
+def _decoded(message: bytes) -> dict[str, Any] | None:
+    try:
+        plain = json.loads(message)
+    except (ValueError, RecursionError):
+        return None
+    return plain if isinstance(plain, dict) else None
 
 
 def _port(value: Any) -> int:

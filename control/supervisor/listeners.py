@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -84,6 +85,8 @@ class Listeners:
             raise ValueError(f"{port} is not within the random ports {self._random_ports}")
         if port in self._by_port:
             return
+        if len(self._by_port) >= _most_random_ports():
+            raise PortsBusyError([f"all {len(self._by_port)} random ports that this process can hold are in use"])
         try:
             self._by_port[port] = _bind(self._host, port)
         except OSError as fault:
@@ -101,6 +104,11 @@ class Listeners:
             held.close()
         self._by_name.clear()
         self._by_port.clear()
+
+
+def _most_random_ports() -> int:
+    # Half of the open files: the other half serves calls, logs and everything else that must go on.
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -13,12 +13,15 @@ import fcntl
 import logging
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Final
 
 SUPERVISOR_LOCK: Final = "supervisor.lock"
 WORKERS_LOCK: Final = "workers.lock"
 _POLL_S: Final = 0.05
+_LOOKS: Final = 5
+"""`is_supervised` holds the lock for a moment to see whether it can: that is no other supervisor."""
 _log = logging.getLogger("starlight.supervisor")
 
 
@@ -29,8 +32,10 @@ class HeldError(RuntimeError):
 def hold_supervisor_lock(run_dir: Path) -> int:
     """The held lock's descriptor, to be kept open. Raises HeldError when another supervisor has it."""
     descriptor = _open(run_dir / SUPERVISOR_LOCK)
-    if _try_lock(descriptor):
-        return descriptor
+    for _ in range(_LOOKS):
+        if _try_lock(descriptor):
+            return descriptor
+        time.sleep(_POLL_S)
     os.close(descriptor)
     raise HeldError(
         f"Starlight already runs on {run_dir.parent}{_pid_hint(run_dir)}. Stop it with `starlight down`, "

@@ -15,10 +15,10 @@ TINY = Path(__file__).with_name("tiny.py").read_text()
 
 
 def tiny_crew(ground: Ground, manner: str) -> list[Recipe]:
-    """Control under its uid, two web gateways under theirs, and a bridge under the starter's."""
+    """Control under its uid and two web gateways under theirs."""
     gateway = ground.who.gateway_uid
     return [
-        tiny(ground, "control", ground.who.control_uid, "ssh", manner),
+        tiny(ground, "control", ground.who.control_uid, "control", manner),
         tiny(ground, "web-0", gateway, "http", manner),
         tiny(ground, "web-1", gateway, "http", manner),
     ]

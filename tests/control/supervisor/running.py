@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from control.supervisor.passage import ROOT
+from gateway.contract.calls import short_path
 
 PORT_NAMES = ("CONSOLE", "HTTP", "HTTPS", "SSH", "TCP")
 
@@ -62,9 +63,17 @@ class Instance:
         """Sends a signal to one process of the instance."""
         os.kill(self.pid(name), number)
 
-    def ask(self, port_name: str = "HTTP") -> list[str]:
-        """What a worker answers a new client: its name, pid and uid."""
-        with socket.create_connection(("127.0.0.1", self.ports[port_name]), timeout=20) as client:
+    def ask(self) -> list[str]:
+        """What a web worker answers a new client: its name, pid and uid."""
+        with socket.create_connection(("127.0.0.1", self.ports["HTTP"]), timeout=20) as client:
+            return client.makefile().readline().split()
+
+    def ask_control(self) -> list[str]:
+        """What control answers a new client."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(20)
+            with short_path(str(self.data / "run" / "control.sock")) as path:
+                client.connect(path)
             return client.makefile().readline().split()
 
 

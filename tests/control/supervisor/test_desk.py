@@ -85,7 +85,7 @@ async def test_ports_are_reserved_and_released(desk: tuple[Desk, Here, str]) -> 
         {},
         {"verb": "dance"},
         {"verb": "listener"},
-        {"verb": "listener", "name": "nobody"},
+        {"verb": "listener", "name": "random ports"},
         {"verb": "listener", "port": "80"},
         {"verb": "listener", "port": True},
         {"verb": "reserve", "port": 80},
@@ -101,18 +101,19 @@ async def test_a_malformed_request_is_answered_and_harms_nothing(desk: tuple[Des
     assert not descriptors
 
 
-async def test_garbage_ends_the_call_and_nothing_else(desk: tuple[Desk, Here, str]) -> None:
-    """What is no JSON gets no answer; the next caller does."""
+@pytest.mark.parametrize("garbage", [b"\xff{", b"[" * 60_000, b"null"])
+async def test_garbage_is_answered_and_harms_nothing(desk: tuple[Desk, Here, str], garbage: bytes) -> None:
+    """What is no JSON object is refused; the next caller is served."""
     _, worker, path = desk
-    with pytest.raises(ConnectionError):
-        await call(path, b"\xff{", deadline_s=5)
+    reply, _ = await call(path, garbage, deadline_s=5)
+    assert json.loads(reply)["code"] == "bad_request"
     assert (await ask(path, {"verb": "ready"}))[0] == {"ok": True}
     assert worker.ready.is_set()
     await asyncio.wait_for(all_ready([worker]), 1)
 
 
 async def test_who_may_ask_what(tmp_path: Path) -> None:
-    """Jobs' uids get nothing; gateways get listeners but cannot take ports away; strangers are no workers."""
+    """Jobs' uids get nothing; gateways get what faces outside and cannot take ports away; strangers are no workers."""
     listeners = Listeners("127.0.0.1", PortRange(1024, 65535))
     desk = Desk(listeners, [], SPLIT, 0)
 
@@ -122,6 +123,10 @@ async def test_who_may_ask_what(tmp_path: Path) -> None:
         return answer
 
     assert (await told(61003, verb="listener", name="feed"))["code"] == "forbidden"
+    for name in ("control", "feed", "bridge-local"):
+        assert (await told(60002, verb="listener", name=name))["code"] == "forbidden"
+    for name in ("http", "ssh", "bridge-local", "nobody", ["http"], None):
+        assert (await told(60001, verb="listener", name=name))["code"] == "forbidden"
     assert (await told(60002, verb="release", port=40000))["code"] == "forbidden"
     assert (await told(60001, verb="release", port=40000))["ok"]
     assert (await told(60002, verb="ready"))["code"] == "forbidden"

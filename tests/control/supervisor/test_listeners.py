@@ -67,6 +67,17 @@ def test_a_port_outside_the_random_range_is_refused() -> None:
         narrow.lend_port(22)
 
 
+def test_ports_leave_open_files_for_everything_else(listeners: Listeners, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ports are asked for, the supervisor can still answer and start workers."""
+    monkeypatch.setattr("resource.getrlimit", lambda _: (4, 4))
+    first, second, third = free_ports(3)
+    listeners.reserve(first)
+    listeners.reserve(second)
+    listeners.reserve(first)
+    with pytest.raises(PortsBusyError, match="all 2 random ports"):
+        listeners.reserve(third)
+
+
 def test_an_address_of_another_machine_is_told(listeners: Listeners) -> None:
     """A wrong STARLIGHT_HOST is no busy port."""
     away = Listeners("192.0.2.1", PortRange(1024, 65535))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,11 @@ from control.supervisor.passage import Passage, plan, program_trees, unreadable
 
 
 @pytest.fixture
-def open_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that others may traverse, but for what stands above it (pytest's own base is 0700)."""
-    folder = tmp_path_factory.mktemp("open")
-    for ancestor in (folder, *folder.parents[:3]):
-        if ancestor.stat().st_uid == folder.stat().st_uid and ancestor != Path("/tmp"):
-            ancestor.chmod(0o755)
-    return folder
+def open_root() -> Iterator[Path]:
+    """A folder that others may traverse all the way down to; pytest's own lie below a closed one."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def test_nothing_is_hidden_where_everybody_may_pass(open_root: Path) -> None:

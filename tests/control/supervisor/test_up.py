@@ -39,7 +39,7 @@ def test_every_worker_serves_and_the_banner_tells_where(tmp_path: Path) -> None:
         assert running.pid("supervisor") == running.process.pid
         name, pid, _ = running.ask()
         assert running.pid(name) == int(pid)
-        assert running.ask("SSH")[0] == "control"
+        assert running.ask_control()[0] == "control"
     assert running.process.returncode == 0
     assert not list((tmp_path / "data" / "run").glob("*.pid"))
 
@@ -48,9 +48,9 @@ def test_a_killed_worker_is_replaced_and_no_client_is_refused(tmp_path: Path) ->
     """kill -9 of a role's only worker: a client that comes meanwhile waits in the backlog and is answered."""
     with instance(tmp_path / "data") as running:
         running.wait_for("ready.")
-        before = running.ask("SSH")[1]
+        before = running.ask_control()[1]
         running.kill("control")
-        name, after, _ = running.ask("SSH")
+        name, after, _ = running.ask_control()
         assert (name, after == before) == ("control", False)
         running.wait_for("control ended after")
         running.wait_for("signal SIGKILL")
@@ -154,7 +154,7 @@ def test_workers_have_uids_of_their_own_and_reach_hidden_folders(tmp_path: Path)
     with instance(hidden / "data") as running:
         running.wait_for("ready.")
         running.wait_for("is closed to other users")
-        control_uid, gateway_uid = int(running.ask("SSH")[2]), int(running.ask()[2])
+        control_uid, gateway_uid = int(running.ask_control()[2]), int(running.ask()[2])
         assert len({0, control_uid, gateway_uid}) == 3
         status = Path(f"/proc/{running.pid('web-0')}/status").read_text()
         assert "CapEff:\t0000000000000000" in status
