@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _HEAD: Final = f"starlight feed {CONTRACT_VERSION}\n".encode()
 _NONCE_BYTES: Final = 12
+_REST: Final = 20
+"""Rest per time of writing: a large table that changes all the time must not take the visits' processor time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,11 @@ class Disk:
             except TimeoutError:
                 pass
             self._edited.clear()
+            started = asyncio.get_running_loop().time()
             if table.confirmed_at:
                 await self._write(Copy(table.records(), table.revision, table.confirmed_at))
-            await asyncio.sleep(self._every_s)
+            took_s = asyncio.get_running_loop().time() - started
+            await asyncio.sleep(max(self._every_s, _REST * took_s))
 
     async def _write(self, copy: Copy) -> None:
         try:

@@ -237,7 +237,7 @@ async def test_what_runs_out_of_time_is_cut(tmp_path: Path) -> None:
         cut = asyncio.Event()
         async with made.gate.visits.open(admission, "http", "127.0.0.1", lambda _: cut.set()):
             await cut.wait()
-        assert ends <= now() < ends + 2.0
+        assert ends <= now() < ends + 5.0
 
 
 @both_loops
@@ -301,7 +301,7 @@ def test_the_drain_lets_visits_end_and_then_cuts_them(run: Runner, tmp_path: Pat
             started = asyncio.get_running_loop().time()
             visit[1].write(b"pong")
             assert await visit[0].readexactly(4) == b"pong"
-            assert 0.2 < await cut_at(*visit) - started < 2.0
+            assert 0.2 < await cut_at(*visit) - started < 5.0
 
     run(body())
 
