@@ -102,8 +102,8 @@ class Stage:
         return self.data_dir / "run"
 
     @asynccontextmanager
-    async def control(self, **settings: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A control process that serves; killed at the end, if it still lives."""
+    async def control(self, *, lifeline: int | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A control process that serves; killed at the end, if it still lives. `lifeline`: the pipe's read end."""
         self.ready.clear()
         environment = {
             "PATH": os.defpath,
@@ -113,9 +113,14 @@ class Stage:
             "STARLIGHT_FEED_KEY": "00" * 32,
             "STARLIGHT_ADMIN_PASSWORD": PASSWORD,
             **({"STARLIGHT_DATABASE_URL": self.database_url} if self.database_url else {}),
-            **settings,
+            **({} if lifeline is None else {"STARLIGHT_LIFELINE_FD": str(lifeline)}),
         }
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "control", cwd=ROOT, env=environment)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "control"),
+            cwd=ROOT,
+            env=environment,
+            pass_fds=() if lifeline is None else (lifeline,),
+        )
         try:
             async with asyncio.timeout(30):
                 await self.ready.wait()

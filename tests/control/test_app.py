@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,41 @@ async def test_control_killed_right_after_accepting_a_job_starts_it_later(tmp_pa
         async with stage.control(), stage.api() as api:
             await until_state(api, job, "running")
             assert stage.bridge.starts == 1
+
+
+async def test_control_killed_under_load_loses_no_accepted_job(tmp_path: Path) -> None:
+    """Of many submissions at once, each that was answered with 201 lives on, and starts once."""
+    accepted: list[str] = []
+
+    async def submit_until_killed(api: aiohttp.ClientSession) -> None:
+        with contextlib.suppress(aiohttp.ClientError):
+            while True:
+                accepted.append(await submit(api))
+
+    async with staged(tmp_path) as stage:
+        async with stage.control() as process, stage.api() as api, asyncio.TaskGroup() as group:
+            for _ in range(4):
+                group.create_task(submit_until_killed(api))
+            while len(accepted) < 12:
+                await stage.bridge.begins.wait()
+                await asyncio.sleep(0.01)
+            process.kill()
+        async with stage.control(), stage.api() as api:
+            for job in accepted:
+                await until_state(api, job, "running")
+        starts = [call.subject for call in stage.bridge.calls if call.verb is Verb.START]
+        assert set(starts) >= set(accepted)
+        assert stage.bridge.starts == len(stage.bridge.jobs)
+
+
+async def test_control_ends_with_its_supervisor(tmp_path: Path) -> None:
+    """The lifeline breaks: drain and go, jobs live on."""
+    reader, writer = os.pipe()
+    async with staged(tmp_path) as stage, stage.control(lifeline=reader) as process:
+        os.close(reader)
+        os.close(writer)
+        async with asyncio.timeout(10):
+            assert await process.wait() == 0
 
 
 async def test_control_drains_on_sigterm(tmp_path: Path) -> None:
