@@ -19,8 +19,8 @@ LANGUAGES = ("zh-CN", "en")
 THEMES = ("light", "dark")
 # Words that stay Latin in Chinese text: names of programs, protocols, and what people typed themselves.
 LATIN = re.compile(
-    r"\b(Starlight|JupyterLab|GPU|CPU|GiB|MiB|KiB|SSH|ssh|http|https|tcp|ID|API|Conditions?|Events?|EN|English|Esc|Enter|bash|admin"
-    r"|Initialized|Ready|ContainersReady|PodScheduled|CST|Normal|Warning|Status|Running|ssh-default|ssh-ed25519|AAAA|tensorboard|Notebook"
+    r"\b(ssh-default|ssh-ed25519|Starlight|JupyterLab|GPU|CPU|GiB|MiB|KiB|SSH|ssh|http|https|tcp|ID|API|Conditions?|Events?|EN|English|Esc|Enter|bash|admin"
+    r"|Initialized|Ready|ContainersReady|PodScheduled|CST|Normal|Warning|Status|Running|AAAA|tensorboard|Notebook"
     r"|STARLIGHT_PORT_\w*|id_ed25519\.pub)\b"
 )
 

@@ -13,10 +13,10 @@ export const me = {
   read: () => api<T.User>("GET", "/me", { anonymous: true }),
   setLanguage: (language: "zh" | "en") => api<T.User>("PATCH", "/me", { body: { language } }),
   setPassword: (current: string, next: string) => api<void>("PUT", "/me/password", { body: { current, new: next } }),
-  keys: () => api<T.Page<T.Key>>("GET", "/me/keys", { query: { per_page: 100 } }),
+  keys: () => api<T.Page<T.Key>>("GET", "/me/keys"),
   addKey: (body: { name?: string; public_key: string }) => api<T.Key>("POST", "/me/keys", { body }),
   removeKey: (id: number) => api<void>("DELETE", `/me/keys/${id}`),
-  tokens: () => api<T.Page<T.Token>>("GET", "/me/tokens", { query: { per_page: 100 } }),
+  tokens: () => api<T.Page<T.Token>>("GET", "/me/tokens"),
   addToken: (body: { name: string; scope: T.Token["scope"]; expires_at?: string }) =>
     api<T.Token>("POST", "/me/tokens", { body }),
   removeToken: (id: number) => api<void>("DELETE", `/me/tokens/${id}`),
@@ -49,14 +49,14 @@ export const entries = {
     api<T.Entry & T.Withdrawal>("PATCH", `/entries/${id}`, { body }),
   remove: (id: number) => api<T.Withdrawal>("DELETE", `/entries/${id}`),
   read: (label: string) => api<T.Entry>("GET", `/entries/${seg(label)}`),
-  shared: () => api<T.Page<T.SharedEntry>>("GET", "/entries", { query: { view: "shared", per_page: 100 } }),
+  shared: () => api<T.Page<T.SharedEntry>>("GET", "/entries", { query: { view: "shared" } }),
 };
 
 export const shares = {
   set: (entry: number, body: { code?: string }) => api<T.Share>("PUT", `/entries/${entry}/share`, { body }),
   read: (entry: number) => api<T.Share>("GET", `/entries/${entry}/share`),
   cancel: (entry: number) => api<T.Withdrawal>("DELETE", `/entries/${entry}/share`),
-  grants: (entry: number) => api<T.Page<T.Grant>>("GET", `/entries/${entry}/share/grants`, { query: { per_page: 100 } }),
+  grants: (entry: number) => api<T.Page<T.Grant>>("GET", `/entries/${entry}/share/grants`),
   removeGrant: (entry: number, grant: number) =>
     api<T.Withdrawal>("DELETE", `/entries/${entry}/share/grants/${grant}`),
   redeem: (code: string, entry?: string) =>
