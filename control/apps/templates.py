@@ -33,7 +33,8 @@ _LAB: Final = (
     'exec "{apps}/jupyterlab/bin/python" -m jupyterlab --no-browser --ServerApp.ip=127.0.0.1 '
     '--ServerApp.port="$STARLIGHT_PORT_LAB" --ServerApp.port_retries=0 --ServerApp.root_dir="$HOME" '
     "--ServerApp.allow_remote_access=True --ServerApp.trust_xheaders=True "
-    "--IdentityProvider.token= --PasswordIdentityProvider.hashed_password="
+    "--IdentityProvider.token= --PasswordIdentityProvider.hashed_password= "
+    "--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"
 )
 # No password of its own: nothing but the job's own entries reaches its port, and they ask who comes.
 

@@ -1,1 +1,1 @@
-"""Lends streams into jobs, and launches them on this machine. See README.md for the life of one job here."""
+"""Lends streams into jobs, and launches them on this machine. control/agent/README.md walks one job's life here."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 
 from control.bridge.process import run
 from control.config import SettingsError, read_worker_settings
+from gateway.contract.log_lines import write_log_lines
 
 
 def main() -> int:
     """Runs until SIGTERM or the supervisor's end; the exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s bridge %(levelname)s %(message)s", stream=sys.stderr)
+    write_log_lines(os.environ.get("STARLIGHT_NAME", "bridge-local"))
     try:
         settings = read_worker_settings(os.environ)
     except SettingsError as fault:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from control.agent.shim import kernel
 from control.agent.shim.limits import remove_cgroups
+from control.agent.shim.owners import descendants
 from control.agent.shim.record import replace
 
 _EVENTS: Final = 12
@@ -92,12 +93,18 @@ def _events(job_dir: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
+def _end_all(roots: list[int]) -> None:
+    """Ends the processes and all below them, the children first seen, lest they be orphaned out of sight."""
+    members = {pid for root in roots for pid in descendants(root)}
+    for pid in (*roots, *members):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def _bury(job_dir: Path, status: dict[str, Any], now: float) -> dict[str, Any]:
     same_boot = status["shim"].get("boot") == kernel.boot_id()
-    for process in status.get("keepers", []):
-        if same_boot and is_alive(process):
-            with suppress(ProcessLookupError):
-                os.kill(process["pid"], signal.SIGKILL)
+    if same_boot:
+        _end_all([int(process["pid"]) for process in status.get("keepers", []) if is_alive(process)])
     remove_cgroups(job_dir)
     (job_dir / "netns").unlink(missing_ok=True)  # a pasta that watches it ends with it
     (job_dir / "shim.sock").unlink(missing_ok=True)

@@ -81,6 +81,8 @@ class _Inner:
 
     def _hear(self) -> bool:
         message, descriptors, _, _ = socket.recv_fds(self._shim, _MESSAGE_LIMIT, 4)
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # else every later program would hold this one's pipes open
         if not message:
             return False
         request = json.loads(message)

@@ -167,7 +167,8 @@ def _step(work: Callable[[], None]) -> None:
 
 def _enter(spec: Spec, job_dir: Path, control: socket.socket, cgroup: Cgroup, uid: int, gid: int) -> None:
     as_root = os.geteuid() == 0
-    kernel.die_with_parent(signal.SIGKILL)
+    if spec.sandbox.isolation == "full":  # without a pid namespace the inner half must live to end the others
+        kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)  # bwrap makes the way to what it binds, and the job must be able to walk it
     cgroup.join()
     if spec.limits.memory_bytes and "memory" not in cgroup.held:

@@ -113,13 +113,14 @@ class Session:
         with suppress(OSError):  # the visitor is gone
             if program.stderr is None:
                 status = await self._copy_terminal()
+                await self._frames.write(EOF)
             else:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._copy(program.stdout, DATA))
                     group.create_task(self._copy(program.stderr, ERROR))
+                await self._frames.write(EOF)
                 status = await self._inside.ended(program.pid)
             self._ended = True
-            await self._frames.write(EOF)
             await self._frames.write_json(EXIT, exit_fields(status))
 
     async def _copy(self, source: int, kind: int) -> None:

@@ -49,6 +49,15 @@ async def test_a_background_process_that_holds_the_output_holds_the_session(brid
     assert await stream.rest() == (b"early\nlate\n", {"status": 4})
 
 
+async def test_the_outputs_end_is_told_before_the_programs(bridge: Bridge, job: str) -> None:
+    """A program that closes both outputs and goes on: EOF now, EXIT later."""
+    stream = await bridge.shell(job, "echo out; exec >&- 2>&-; read x; exit 4")
+    assert await stream.frame() == (FrameKind.DATA, b"out\n")
+    assert await stream.frame() == (FrameKind.EOF, b"")
+    stream.send(FrameKind.DATA, b"go\n")
+    assert await stream.frames() == [(FrameKind.EXIT, b'{"status": 4}')]
+
+
 async def test_input_ends_where_the_visitor_says(bridge: Bridge, job: str) -> None:
     """Half-close: the program sees the end of its input and still answers."""
     stream = await bridge.shell(job, "wc -c; echo after")
@@ -165,9 +174,11 @@ async def test_leaving_hangs_up(bridge: Bridge, job: str, terminal: dict[str, ob
     await _until_file(bridge, job, "left")
 
 
-async def test_what_was_started_with_nohup_stays(bridge: Bridge, job: str) -> None:
-    """A command that ended by itself does not take its background work with it."""
-    await bridge.run(job, "rm -f done-later; (sleep 0.4; echo yes > done-later) > /dev/null 2>&1 &")
+async def test_background_work_neither_holds_the_session_nor_ends_with_it(bridge: Bridge, job: str) -> None:
+    """With its outputs elsewhere, `server &` lets the visitor go at once, and goes on."""
+    command = "rm -f done-later; (sleep 3; echo yes > done-later) > /dev/null 2>&1 < /dev/null & echo here"
+    async with asyncio.timeout(2):
+        assert await bridge.run(job, command) == (b"here\n", {"status": 0})
     await _until_file(bridge, job, "done-later")
 
 
