@@ -200,20 +200,26 @@ class Attendant(asyncssh.SSHServer):
 
 
 async def attend(house: House, sock: socket.socket, arrival: Arrival) -> None:
-    """Serves one connection until it ends; cancelled, it ends at once. Takes the socket.
+    """Serves one connection until it ends; cancelled, it ends at once. Takes the socket."""
+    async with asyncio.TaskGroup() as tasks:
+        connection = await _connected(house, sock, Attendant(house, arrival, tasks))
+        house.live.add(connection)
+        try:
+            await connection.wait_closed()
+        finally:
+            house.live.discard(connection)
+            connection.abort()
 
-    Raises ValueError when there is no host key.
-    """
-    with sock:
-        sock.setblocking(False)
-        loop = asyncio.get_running_loop()
+
+async def _connected(house: House, sock: socket.socket, attendant: Attendant) -> Connection:
+    """The SSH connection over this socket, which belongs to its transport from here on."""
+    sock.setblocking(False)
+    loop = asyncio.get_running_loop()
+    try:
         options = await house.handshake.options(house.gate.table.secrets("ssh-host"))
-        async with asyncio.TaskGroup() as tasks:
-            connection = Connection(loop, options, Attendant(house, arrival, tasks))
-            await loop.connect_accepted_socket(lambda: connection, sock)
-            house.live.add(connection)
-            try:
-                await connection.wait_closed()
-            finally:
-                house.live.discard(connection)
-                connection.abort()
+        connection = Connection(loop, options, attendant)
+        await loop.connect_accepted_socket(lambda: connection, sock)
+    except BaseException:
+        sock.close()
+        raise
+    return connection
