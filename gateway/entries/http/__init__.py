@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 SWEEP_S: Final = 1.0
 SHUTDOWN_S: Final = 5.0
 """Seconds for a peer to answer the end of TLS."""
+FAREWELL_S: Final = 0.5
 _ACCEPTS: Final = 64
 _ACCEPT_PAUSE_S: Final = 0.2
 
@@ -96,17 +97,25 @@ class _Listener:
                 conversation.sweep(now)
 
     async def _drain(self) -> None:
-        """Lets what runs end; whatever is left at the deadline is cut with a sentence."""
+        """Lets what runs end; what is left at the deadline is cut with a sentence, and has a moment to pass it on."""
         for conversation in list(self._running):
             conversation.drain()
-        try:
-            async with asyncio.timeout(self._front.gate.config.drain_s):
-                while self._running:
-                    self._none_runs.clear()
-                    await self._none_runs.wait()
-        except TimeoutError:
+        if not await self._ended(self._front.gate.config.drain_s):
             for conversation in list(self._running):
                 conversation.cut(Refusal(Code.RESTARTING))
+            await self._ended(FAREWELL_S)
+
+    async def _ended(self, deadline_s: float) -> bool:
+        """Whether nothing runs any more, at the latest after `deadline_s` seconds.
+
+        Runs in a task that was cancelled, where CPython 3.11.2's asyncio.timeout does not work.
+        """
+        if self._running:
+            self._none_runs.clear()
+            alarm = asyncio.get_running_loop().call_later(deadline_s, self._none_runs.set)
+            await self._none_runs.wait()
+            alarm.cancel()
+        return not self._running
 
     async def _connection(self, sock: socket.socket) -> None:
         """One connection's whole life: nothing that goes wrong in it reaches another."""

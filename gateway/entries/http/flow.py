@@ -10,6 +10,7 @@ import asyncio
 from enum import Enum
 
 from gateway.core.http1 import Body, Malformed
+from gateway.core.websocket import FrameEnds
 from gateway.entries.http.stream import Stream
 
 
@@ -29,13 +30,13 @@ class Flow:
     end is passed on (tunnels). `aborts` are cut when the flow ends in any other way than DONE.
     """
 
-    __slots__ = ("_aborts", "_body", "_half_close", "_unchunk", "_waiter", "outcome", "sink", "source")
+    __slots__ = ("_body", "_half_close", "_unchunk", "_waiter", "aborts", "outcome", "sink", "source")
 
     def __init__(
         self,
         source: Stream,
         sink: Stream,
-        body: Body,
+        body: Body | FrameEnds,
         *,
         unchunk: bool = False,
         half_close: bool = False,
@@ -46,7 +47,7 @@ class Flow:
         self.outcome: Outcome | None = None
         self._body = body
         self._unchunk = unchunk
-        self._aborts = aborts
+        self.aborts = aborts
         self._half_close = half_close
         self._waiter: asyncio.Future[None] | None = None
 
@@ -121,7 +122,7 @@ class Flow:
             self.sink.feeder = None
         self.source.settle_reading()
         if outcome is not Outcome.DONE:
-            for stream in self._aborts:
+            for stream in self.aborts:
                 stream.abort()
         elif self._half_close:
             self.sink.end()

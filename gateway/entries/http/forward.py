@@ -58,10 +58,12 @@ class Forwarder:
         return fate
 
     def cut(self, refusal: Refusal) -> None:
-        """Ends the request now: `refusal` becomes its answer, or a reset does when one has begun."""
+        """Ends the request now: `refusal` becomes its answer; once one has begun, a WebSocket's goodbye or a reset."""
         self._cut_by = refusal
+        begun = self._passage is not None and self._passage.begun
+        told = self._passage is not None and self._passage.say_goodbye(refusal)
         self.abort()
-        if self._passage is not None and self._passage.begun:
+        if begun and not told:
             self._down.abort()
 
     def abort(self) -> None:

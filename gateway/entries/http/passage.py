@@ -13,6 +13,8 @@ from typing import Final
 from gateway.core import headers, http1
 from gateway.core.headers import Origin
 from gateway.core.http1 import Malformed, RequestHead, ResponseHead
+from gateway.core.refusals import Refusal
+from gateway.core.websocket import FrameEnds, close_frame
 from gateway.entries.http.flow import Flow, Outcome
 from gateway.entries.http.stream import CONTINUE, Stream
 
@@ -52,6 +54,9 @@ class Passage:
         self._down = down
         self._origin = origin
         self._host = host
+        self._frames: FrameEnds | None = None
+        self._tunnels: tuple[Flow, ...] = ()
+        self._said_goodbye = False
         self._awaits_continue = head.version == http1.HTTP_1_1 and head.value(b"expect") is not None
 
     async def through(self, up: Stream) -> Fate:
@@ -148,13 +153,29 @@ class Passage:
         upload.stop()
         return Fate.COMPLETE if keeps else Fate.CLOSING
 
+    # The tunnel after 101.
+
     async def _tunnel(self, up: Stream, answer: ResponseHead) -> Fate:
         """Bytes both ways, untouched, until both sides ended: after 101 the connection is the two peers' own."""
         both = (self._down, up)
-        outward = Flow(up, self._down, http1.UntilClose(), half_close=True, aborts=both)
+        if (self.upgrade or b"").lower() == b"websocket":
+            self._frames = FrameEnds()
+        outward = Flow(up, self._down, self._frames or http1.UntilClose(), half_close=True, aborts=both)
         inward = Flow(self._down, up, http1.UntilClose(), half_close=True, aborts=both)
+        self._tunnels = (outward, inward)
         self.begun = True
         outward.start(headers.response_head(answer, self._host, closes=False))
         inward.start()
         ended = (await outward.wait(), await inward.wait())
-        return Fate.CLOSING if ended == (Outcome.DONE, Outcome.DONE) else Fate.CUT
+        return Fate.CLOSING if self._said_goodbye or ended == (Outcome.DONE, Outcome.DONE) else Fate.CUT
+
+    def say_goodbye(self, refusal: Refusal) -> bool:
+        """Closes a WebSocket with its own close frame; False where that cannot be: then only a reset is honest."""
+        if self._frames is None or not self._frames.between or self._down.clogged:
+            return False
+        self._said_goodbye = True
+        for flow in self._tunnels:
+            flow.aborts = ()
+        self._down.write(close_frame(refusal))
+        self._down.end()
+        return True

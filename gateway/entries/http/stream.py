@@ -83,12 +83,12 @@ class Stream(asyncio.Protocol):
             self._wake()
 
     def eof_received(self) -> bool:
-        """The peer ended its side in order; ours stays open, as a response may still be due (RFC 9112, 9.6)."""
+        """The peer ended its side in order; ours stays open where it can: a response may be due (RFC 9112, 9.6)."""
         self.eof = True
         if self.flow is not None:
             self.flow.source_ended()
         self._wake()
-        return True
+        return self.transport.can_write_eof()  # TLS has no half-close
 
     def connection_lost(self, _: Exception | None) -> None:
         """The connection is gone, both ways."""

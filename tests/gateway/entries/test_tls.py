@@ -16,11 +16,13 @@ import pytest
 
 from certs.local_ca import Authority, issue, make_authority
 from gateway.contract.routes import Certificate, Level
+from gateway.core.refusals import Code, Refusal
+from gateway.core.websocket import close_frame
 from gateway.entries import tls
 from tests.gateway import world
 from tests.gateway.entries.http.house import House, Peer, crlf, open_house, visit
 from tests.gateway.entries.http.test_conversation import PAGE
-from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, cut_after, echo_heads, get
+from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, echo_heads, get
 
 NAMES = ("*.proxy.localhost", "proxy.localhost", "console.localhost")
 TODAY = datetime.now(UTC)  # noqa: TID251 - real TLS clients compare with the real day
@@ -117,8 +119,8 @@ async def test_the_hop_over_tls_sets_prefixed_cookies(tmp_path: Path, authority:
         assert (await peer.response())[0] == 200
 
 
-async def test_a_tunnel_over_tls_and_its_cut(tmp_path: Path, authority: Authority) -> None:
-    """Bytes both ways; a cut is no orderly end (B60)."""
+async def test_a_tunnel_over_tls_and_its_goodbye(tmp_path: Path, authority: Authority) -> None:
+    """Bytes both ways, and a close frame when the right is withdrawn."""
 
     async def app(reader: Reader, writer: Writer) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -132,7 +134,36 @@ async def test_a_tunnel_over_tls_and_its_cut(tmp_path: Path, authority: Authorit
         await peer.send(bytes(100_000))
         assert await peer.exactly(100_000) == bytes(100_000)
         house.remove(house.entry)
-        await cut_after(peer)
+        assert await peer.rest() == close_frame(Refusal(Code.WITHDRAWN))
+
+
+async def test_a_cut_answer_over_tls_stops_the_app(tmp_path: Path, authority: Authority) -> None:
+    """It is no orderly end, and nothing is downloaded for nobody (B60)."""
+    ended = asyncio.Event()
+
+    async def app(reader: Reader, writer: Writer) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n")
+        try:
+            while True:
+                writer.write(bytes(1 << 16))
+                await writer.drain()
+        finally:
+            ended.set()
+
+    async with open_tls_house(tmp_path, authority, app) as house, visit_tls(house, authority) as peer:
+        await peer.send(get(house))
+        await peer.head()
+        house.remove(house.entry)
+        async with asyncio.timeout(5):
+            await ended.wait()
+            got = 0
+            try:
+                while data := await peer.reader.read(1 << 20):
+                    got += len(data)
+            except (ConnectionResetError, ssl.SSLError):
+                pass
+        assert got < 64 << 20
 
 
 async def test_plain_http_on_the_https_port(tmp_path: Path, authority: Authority) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from gateway.contract.bridge import Fault
 from gateway.contract.routes import JobPhase, Level
+from gateway.core.refusals import Code, Refusal
+from gateway.core.websocket import close_frame
 from gateway.entries.http import conversation
 from tests.gateway import world
 from tests.gateway.entries.http.house import House, Peer, crlf, open_house, visit
@@ -335,7 +337,7 @@ async def test_withdrawal_cuts_what_rests_on_it_and_nothing_else(tmp_path: Path)
         assert await long.exactly(5) == b"first"
         house.remove(grant)
         async with asyncio.timeout(1):
-            await cut_after(tunnel)
+            assert await tunnel.rest() == close_frame(Refusal(Code.WITHDRAWN))
             await cut_after(long)
             assert await resting.rest() == b""
         await owner.send(b"still")
@@ -389,4 +391,21 @@ async def test_a_draining_gateway_finishes_what_runs(tmp_path: Path) -> None:
         _, head, body = await slow.response()
         assert body == b"ok"
         assert b"Connection: close\r\n" in head
-        await cut_after(tunnel)
+        assert await tunnel.rest() == close_frame(Refusal(Code.RESTARTING))
+
+
+async def test_in_the_middle_of_a_frame_only_a_reset_is_honest(tmp_path: Path) -> None:
+    """A close frame there would be read as payload; other protocols have no goodbye of ours."""
+
+    async def app(reader: Reader, writer: Writer) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(crlf(SWITCH if b"WebSocket" in head else SWITCH.replace("websocket", "other")) + b"\x82\x05ab")
+        await reader.read()
+
+    for upgrade in (UPGRADE, UPGRADE.replace("WebSocket", "other")):
+        async with open_house(tmp_path, app) as house, visit(house) as peer:
+            await peer.send(get(house, more=f"Cookie: {house.ticket()}\n" + upgrade))
+            await peer.head()
+            assert await peer.exactly(4) == b"\x82\x05ab"
+            house.remove(house.entry)
+            assert await cut_after(peer) == b""
