@@ -1,0 +1,14 @@
+"""Apps and how far their installation is."""
+
+from __future__ import annotations
+
+from control.actions import apps
+from control.domain.apps import AppState, Installed
+from tests.control.api.desk import LAB, Desk
+
+
+async def test_each_app_comes_with_its_state(desk: Desk) -> None:
+    """As it is now, not as it was at the start."""
+    assert [(seen.app, seen.state.state) for seen in apps.known(desk.ctx)] == [(LAB, Installed.READY)]
+    desk.apps.now = AppState(Installed.INSTALLING, 0.5)
+    assert apps.known(desk.ctx)[0].state.progress == 0.5
