@@ -32,7 +32,7 @@ from gateway.wire.visits import Visits
 
 log = logging.getLogger(__name__)
 
-_LISTENERS_S: Final = 60.0
+_LISTENERS_S: Final = 5.0
 _CONNECT_S: Final = 10.0
 _LAPSE_S: Final = 1.0
 

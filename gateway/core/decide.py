@@ -8,7 +8,7 @@ owner's visit must not end when a share is cancelled.
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from typing import Final
 
 from gateway.contract.people import User
@@ -57,19 +57,24 @@ Decision = Admission | Ask | Refusal
 def decide(entry: Entry, visitor: Visitor, table: Table, now: float) -> Decision:
     """Whether the visitor may pass the entry at `now`, epoch seconds.
 
-    Who has no right learns nothing about the job; who has one is told when it has ended or is not
-    up. A credential that is over counts as none. Nothing here awaits: the answer holds until the
-    caller lets the loop turn, so that a visit must be opened before the next await.
+    The table's own record of the entry is judged, because the caller's may be older; of the caller's
+    only the subject counts, which may name a node or container of the job. Who has no right learns
+    nothing about the job; who has one is told when it has ended or is not up. A credential that is
+    over counts as none. Nothing here awaits: the answer holds until the caller lets the loop turn,
+    so that a visit must be opened before the next await.
     """
-    right = _right(entry, visitor, table, now)
+    held = table.entry(entry.id)
+    if held is None or not _is_in(entry.target.subject, held.job_id):
+        return Refusal(Code.UNKNOWN_HOST)
+    right = _right(held, visitor, table, now)
     if not isinstance(right, tuple):
         return right
-    unfit = _unfit(table.job(entry.job_id))
+    unfit = _unfit(table.job(held.job_id))
     if unfit is not None:
-        return Refusal(unfit, entry.job_id, entry.name)
-    if table.stale(now) and entry_ground(entry.id, "open") not in right:
-        return Refusal(Code.STALE, entry.job_id, entry.name)
-    return Admission(visitor, entry, entry.target, right, _PROOF)
+        return Refusal(unfit, held.job_id, held.name)
+    if table.stale(now) and entry_ground(held.id, "open") not in right:
+        return Refusal(Code.STALE, held.job_id, held.name)
+    return Admission(visitor, held, _target(held, entry), right, _PROOF)
 
 
 def _right(entry: Entry, visitor: Visitor, table: Table, now: float) -> tuple[str, ...] | Ask | Refusal:
@@ -107,6 +112,17 @@ def _personal(entry: Entry, user: User, table: Table, now: float) -> tuple[str, 
 def _unknown(entry: Entry, visitor: Visitor, table: Table) -> Ask | Refusal:
     user = None if visitor.user_id is None else table.user(visitor.user_id)
     return Refusal(Code.USER_DISABLED) if user is not None and user.disabled else Ask(entry)
+
+
+def _is_in(subject: str, job_id: str) -> bool:
+    """Whether the subject is the job, or a node or container of it."""
+    return subject == job_id or subject.startswith(f"{job_id}.")
+
+
+def _target(held: Entry, asked: Entry) -> Target:
+    if asked.target.subject == held.target.subject:
+        return held.target
+    return replace(held.target, subject=asked.target.subject)
 
 
 def _unfit(job: Job | None) -> Code | None:

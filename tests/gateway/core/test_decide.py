@@ -68,6 +68,42 @@ def test_the_admission_carries_its_target() -> None:
     assert (decided.target, decided.entry, decided.visitor) == (world.entry().target, world.entry(), ALICE)
 
 
+def test_an_older_record_of_the_entry_counts_for_nothing() -> None:
+    """The caller held its entry while the level was raised and the port changed: the table's record is judged."""
+    older = world.entry(level=Level.OPEN, target_port=1)
+    held = world.table(world.job(), world.entry(target_port=2), *SESSIONS)
+    assert decide(older, ANONYMOUS, held, NOW) == Ask(world.entry(target_port=2))
+    decided = decide(older, ALICE, held, NOW)
+    assert isinstance(decided, Admission)
+    assert decided.target.port == 2
+
+
+@pytest.mark.parametrize("held", [[], [world.entry(job_id="other-9")]])
+def test_an_entry_that_is_gone_admits_nobody(held: list[Record]) -> None:
+    """It was removed, or its id stands for another job's: a visit on it could never be withdrawn."""
+    assert decide(world.entry(level=Level.OPEN), ALICE, world.table(world.job(), *held), NOW) == Refusal(
+        Code.UNKNOWN_HOST
+    )
+
+
+@pytest.mark.parametrize("subject", ["other-9", "jupyter-170", "jupyter-170.node1", "home:bob@local"])
+def test_the_caller_may_not_name_another_job(subject: str) -> None:
+    """A right to one job is never a way into another."""
+    asked = replace(world.entry(), target=replace(world.entry().target, subject=subject))
+    held = world.table(world.job(), world.entry(), *SESSIONS)
+    assert decide(asked, ALICE, held, NOW) == Refusal(Code.UNKNOWN_HOST)
+
+
+def test_the_caller_may_name_a_node_of_the_job() -> None:
+    """`USER+JOB.NODE`: the subject is the caller's, everything else the table's."""
+    asked = replace(world.entry(), target=replace(world.entry().target, subject="jupyter-17.node2", port=1))
+    held = world.table(world.job(), world.entry(), *SESSIONS)
+    decided = decide(asked, ALICE, held, NOW)
+    assert isinstance(decided, Admission)
+    assert decided.target == replace(world.entry().target, subject="jupyter-17.node2")
+    assert decided.entry == world.entry()
+
+
 @pytest.mark.parametrize("level", [Level.PRIVATE, Level.LOGIN])
 def test_a_stranger_must_sign_in(level: Level) -> None:
     """Private and login entries ask strangers who they are."""
