@@ -1,7 +1,7 @@
-"""HTTP/1.1 heads and body framing, strict (RFC 9112): what two parsers could read in two ways is refused.
+"""HTTP/1.1 heads, strict (RFC 9112): what two parsers could read in two ways is refused.
 
 Pure. A head keeps every field line and the request-target as the bytes that came, so that forwarding
-changes nothing by accident; a body is *followed*, not decoded: its bytes are relayed as they are.
+changes nothing by accident.
 """
 
 from __future__ import annotations
@@ -15,11 +15,6 @@ from typing import Final, NamedTuple
 
 HEAD_LIMIT: Final = 64 * 1024
 """Bytes of a request or response head, the blank line included."""
-CHUNK_LINE_LIMIT: Final = 1024
-"""Bytes of one chunk-size line with its extensions."""
-TRAILER_LIMIT: Final = 16 * 1024
-"""Bytes of a trailer section."""
-
 CONTINUE: Final = 100
 SWITCHING: Final = 101
 _REMEMBERED_LIMIT: Final = 4096
@@ -29,19 +24,16 @@ HTTP_1_1: Final = 11
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _NAME: Final = re.compile(_TOKEN)
 _PROTOCOL: Final = re.compile(_TOKEN + rb"(?:/" + _TOKEN + rb")?")
-_VISIBLE: Final = bytes([*range(0x20, 0x7F), *range(0x80, 0x100), 0x09])
+VISIBLE: Final = bytes([*range(0x20, 0x7F), *range(0x80, 0x100), 0x09])
 """What may stand in a line; deleting these from a head and looking at the rest is the fastest check there is."""
 _REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e\x80-\xff]+) HTTP/(\d)\.(\d)")
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
 _ABSOLUTE: Final = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?", re.DOTALL)
 _HOST: Final = re.compile(rb"([0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?")
 _LENGTH: Final = re.compile(rb"\d{1,18}")
-_CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 
-_ONCE: Final = frozenset({b"host", b"content-length", b"transfer-encoding"})
+ONCE: Final = frozenset({b"host", b"content-length", b"transfer-encoding"})
 """Fields whose repetition would let two readers disagree."""
-_TRAILERS_REFUSED: Final = _ONCE | {b"authorization", b"connection", b"cookie", b"expect", b"forwarded", b"upgrade"}
-_BODYLESS: Final = frozenset({204, 304})
 
 
 class Malformed(ValueError):
@@ -135,7 +127,7 @@ def parse_request(head: bytes) -> RequestHead:
         raise Malformed("exactly one Host with a host and an optional port is required")
     if method == b"CONNECT":
         raise Malformed("CONNECT is for forward proxies", HTTPStatus.NOT_IMPLEMENTED)
-    _check_framing(fields, version)
+    body_length(fields, version)
     return RequestHead(method, _origin_form(method, target, host), version, host, fields)
 
 
@@ -147,7 +139,7 @@ def parse_response(head: bytes) -> ResponseHead:
         if match is None:
             raise Malformed("not a status line")
         version = HTTP_1_1 if match[1] == b"1" else HTTP_1_0
-        _check_framing(fields, version)
+        body_length(fields, version)
     except Malformed as fault:
         raise Malformed(str(fault), HTTPStatus.BAD_GATEWAY) from fault
     return ResponseHead(int(match[2]), match[3] or b"", version, fields)
@@ -185,149 +177,14 @@ def upgrade_of(head: RequestHead) -> bytes | None:
     protocol = offer.partition(b"/")[0].lower()
     if not _PROTOCOL.fullmatch(offer) or protocol in (b"h2c", b"h2", b"http", b"tls"):
         return None
-    return offer if request_body(head).done else None
+    return offer if body_length(head.fields, head.version) in (0, -1) else None
 
 
-class Length:
-    """Follows a body of a known number of bytes."""
+def body_length(fields: Fields, version: int) -> int | None:
+    """The length of a body in bytes; None when it is chunked, -1 when no field tells (RFC 9112, 6).
 
-    __slots__ = ("_left",)
-
-    def __init__(self, length: int) -> None:
-        self._left = length
-
-    @property
-    def done(self) -> bool:
-        """Whether the body has ended."""
-        return self._left == 0
-
-    ends_with_connection = False
-
-    def feed(self, data: bytes) -> int:
-        """How many bytes of `data` belong to the body."""
-        taken = min(self._left, len(data))
-        self._left -= taken
-        return taken
-
-    def payload(self, data: bytes) -> bytes:
-        """The content among the bytes last fed: all of them."""
-        return data
-
-
-class UntilClose:
-    """Follows a body that only the connection's orderly end completes (RFC 9112, 6.3, the last rule)."""
-
-    __slots__ = ()
-    done = False
-    ends_with_connection = True
-
-    def feed(self, data: bytes) -> int:
-        """All of `data` belongs to the body."""
-        return len(data)
-
-    def payload(self, data: bytes) -> bytes:
-        """The content among the bytes last fed: all of them."""
-        return data
-
-
-class Chunked:
-    """Follows a chunked body and its trailers (RFC 9112, 7.1), refusing every other spelling of the grammar."""
-
-    __slots__ = ("_left", "_line", "_spans", "_trailer_bytes", "_want", "done")
-    ends_with_connection = False
-
-    def __init__(self) -> None:
-        self.done = False
-        self._want = "size"
-        self._left = 0
-        self._line = b""
-        self._trailer_bytes = 0
-        self._spans: list[tuple[int, int]] = []
-
-    def feed(self, data: bytes) -> int:
-        """How many bytes of `data` belong to the body. Raises Malformed; nothing may be relayed after that."""
-        at = 0
-        self._spans.clear()
-        while at < len(data) and not self.done:
-            at = self._content(data, at) if self._want == "data" else self._control_line(data, at)
-        return at
-
-    def payload(self, data: bytes) -> bytes:
-        """The content among the bytes last fed, without the chunk framing."""
-        return b"".join(data[start:end] for start, end in self._spans)
-
-    def _content(self, data: bytes, at: int) -> int:
-        end = min(at + self._left, len(data))
-        self._spans.append((at, end))
-        self._left -= end - at
-        if self._left == 0:
-            self._want = "data end"
-        return end
-
-    def _control_line(self, data: bytes, at: int) -> int:
-        end = data.find(b"\n", at) + 1
-        self._line += data[at : end or len(data)]
-        if len(self._line) > (TRAILER_LIMIT if self._want == "trailer" else CHUNK_LINE_LIMIT):
-            raise Malformed("a line of the chunked framing is too long")
-        if not end:
-            if self._want == "data end" and self._line != b"\r":
-                raise Malformed("a chunk is longer than its size")
-            return len(data)
-        line, self._line = self._line, b""
-        if not line.endswith(b"\r\n"):
-            raise Malformed("a line of the chunked framing ends in a bare LF")
-        self._take(line[:-2])
-        return end
-
-    def _take(self, line: bytes) -> None:
-        if self._want == "size":
-            match = _CHUNK_LINE.fullmatch(line)
-            if match is None:
-                raise Malformed("not a chunk-size line")
-            self._left = int(match[1], 16)
-            self._want = "data" if self._left else "trailer"
-        elif self._want == "data end":
-            if line:
-                raise Malformed("a chunk is longer than its size")
-            self._want = "size"
-        else:
-            self._take_trailer(line)
-
-    def _take_trailer(self, line: bytes) -> None:
-        if not line:
-            self.done = True
-            return
-        self._trailer_bytes += len(line) + 2
-        field = _field(line)
-        if self._trailer_bytes > TRAILER_LIMIT or line.translate(None, _VISIBLE):
-            raise Malformed("the trailer section is too large or holds control bytes")
-        name = field.name.replace(b"_", b"-")
-        if name in _TRAILERS_REFUSED or name.startswith((b"x-forwarded-", b"x-starlight-")):
-            raise Malformed("a trailer field that must stand in the head")
-
-
-Body = Length | UntilClose | Chunked
-"""A follower: `feed` counts the bytes that belong to the body, `done` tells its end."""
-
-
-def request_body(head: RequestHead) -> Length | Chunked:
-    """A follower for the request's body; Length(0) when it has none. Raises Malformed for framing in doubt."""
-    length = _check_framing(head.fields, head.version)
-    return Chunked() if length is None else Length(max(length, 0))
-
-
-def response_body(head: ResponseHead, method: bytes) -> Body:
-    """A follower for the body of the response to a `method` request (RFC 9112, 6.3)."""
-    if method == b"HEAD" or head.status in _BODYLESS or head.status < 200:
-        return Length(0)
-    length = _check_framing(head.fields, head.version)
-    if length is None:
-        return Chunked()
-    return UntilClose() if length < 0 else Length(length)
-
-
-def _check_framing(fields: Fields, version: int) -> int | None:
-    """The body's length, None when it is chunked, -1 when no field tells."""
+    Raises Malformed for framing that two readers could take differently.
+    """
     coding, length = fields.values.get(b"transfer-encoding"), fields.values.get(b"content-length")
     if coding is not None:
         if length is not None or version != HTTP_1_1:
@@ -345,7 +202,7 @@ def _check_framing(fields: Fields, version: int) -> int | None:
 def _parse_head(head: bytes) -> tuple[bytes, Fields]:
     end = head.find(b"\r\n")
     line, block = head[:end], head[end:]
-    if line.translate(None, _VISIBLE):
+    if line.translate(None, VISIBLE):
         raise Malformed("control bytes in the first line")
     return line, _remembered_fields(block) if len(block) <= _REMEMBERED_LIMIT else _parse_fields(block)
 
@@ -353,9 +210,9 @@ def _parse_head(head: bytes) -> tuple[bytes, Fields]:
 def _parse_fields(block: bytes) -> Fields:
     """The fields of a head after its first line: each line preceded by CRLF, and the blank line."""
     _, *lines = block[:-4].split(b"\r\n")
-    if len(block.translate(None, _VISIBLE)) != 2 * len(lines) + 4:
+    if len(block.translate(None, VISIBLE)) != 2 * len(lines) + 4:
         raise Malformed("control bytes in the head")  # anything but the line ends
-    fields = tuple(map(_field, lines))
+    fields = tuple(map(parse_field, lines))
     return Fields(fields, _combined(fields))
 
 
@@ -368,14 +225,15 @@ def _combined(fields: Sequence[Field]) -> dict[bytes, bytes]:
     for name, value, _ in fields:
         if name not in values:
             values[name] = value
-        elif name in _ONCE:
+        elif name in ONCE:
             raise Malformed("Host, Content-Length or Transfer-Encoding stands there twice")
         else:
             values[name] += b", " + value
     return values
 
 
-def _field(line: bytes) -> Field:
+def parse_field(line: bytes) -> Field:
+    """The field of one line, which holds no line end. Raises Malformed, but does not look for control bytes."""
     name, colon, value = line.partition(b":")
     if not colon:
         raise Malformed("a field line without a colon")

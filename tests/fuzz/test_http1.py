@@ -5,18 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gateway.core.bodies import Body, Chunked, Length, request_body
 from gateway.core.headers import Origin, request_head, response_head
-from gateway.core.http1 import (
-    Body,
-    Chunked,
-    Length,
-    Malformed,
-    head_end,
-    parse_request,
-    parse_response,
-    request_body,
-    split_host,
-)
+from gateway.core.http1 import Malformed, head_end, parse_request, parse_response, split_host
 
 ORIGIN = Origin("192.0.2.7", "http")
 TOKENS = st.text("abcXYZ019!#$%&'*+-.^_`|~", min_size=1, max_size=12)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from gateway.contract.routes import Entry, Service
 from gateway.core import http1
+from gateway.core.bodies import request_body
 from gateway.core.decide import Admission, Ask
 from gateway.core.headers import Origin, is_foreign_origin
 from gateway.core.http1 import Malformed, RequestHead
@@ -246,7 +247,7 @@ class Conversation:
         """Whether an answer of ours ends the connection: also when a body comes that nobody wants."""
         if head is None or self._draining or not http1.keeps_alive(head):
             return True
-        return not http1.request_body(head).done
+        return not request_body(head).done
 
     def _send_to_tls(self, head: RequestHead) -> bool:
         """Plain HTTP on the https port: a browser is sent to the same address with https, others are told."""

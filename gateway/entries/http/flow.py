@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from enum import Enum
 
-from gateway.core.http1 import Body, Malformed
+from gateway.core.bodies import Body
+from gateway.core.http1 import Malformed
 from gateway.core.websocket import FrameEnds
 from gateway.entries.http.stream import Stream
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Final
 
 from gateway.core import headers, http1
+from gateway.core.bodies import Chunked, UntilClose, request_body, response_body
 from gateway.core.headers import Origin
 from gateway.core.http1 import Malformed, RequestHead, ResponseHead
 from gateway.core.refusals import Refusal
@@ -49,7 +50,7 @@ class Passage:
         self.closes = closes
         self.upgrade = http1.upgrade_of(head)
         self.repeatable = (
-            self.upgrade is None and head.method in (b"GET", b"HEAD", b"OPTIONS") and http1.request_body(head).done
+            self.upgrade is None and head.method in (b"GET", b"HEAD", b"OPTIONS") and request_body(head).done
         )
         self._down = down
         self._origin = origin
@@ -62,7 +63,7 @@ class Passage:
     async def through(self, up: Stream) -> Fate:
         """Sends the request over `up` and the answer back. Raises nothing but CancelledError."""
         up.answered = False
-        upload = Flow(self._down, up, http1.request_body(self.head), aborts=(up,))
+        upload = Flow(self._down, up, request_body(self.head), aborts=(up,))
         upload.start(
             headers.request_head(self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None)
         )
@@ -131,7 +132,7 @@ class Passage:
     # The answer's body.
 
     async def _body(self, up: Stream, answer: ResponseHead, upload: Flow) -> Fate:
-        body = http1.response_body(answer, self.head.method)
+        body = response_body(answer, self.head.method)
         whole_needed = not body.done and not body.ends_with_connection
         if whole_needed and not up.buffer and (up.eof or up.lost):
             return Fate.FAULTY
@@ -142,9 +143,7 @@ class Passage:
         flow = Flow(up, self._down, body, unchunk=unchunk)
         self.begun = True
         flow.start(
-            headers.response_head(
-                answer, self._host, closes=not keeps, unchunked=unchunk and isinstance(body, http1.Chunked)
-            )
+            headers.response_head(answer, self._host, closes=not keeps, unchunked=unchunk and isinstance(body, Chunked))
         )
         outcome = flow.outcome or await flow.wait()
         self.keeps_upstream = self.keeps_upstream and not up.buffer
@@ -160,8 +159,8 @@ class Passage:
         both = (self._down, up)
         if (self.upgrade or b"").lower() == b"websocket":
             self._frames = FrameEnds()
-        outward = Flow(up, self._down, self._frames or http1.UntilClose(), half_close=True, aborts=both)
-        inward = Flow(self._down, up, http1.UntilClose(), half_close=True, aborts=both)
+        outward = Flow(up, self._down, self._frames or UntilClose(), half_close=True, aborts=both)
+        inward = Flow(self._down, up, UntilClose(), half_close=True, aborts=both)
         self._tunnels = (outward, inward)
         self.begun = True
         outward.start(headers.response_head(answer, self._host, closes=False))

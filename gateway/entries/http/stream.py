@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
 from gateway.core import http1
+from gateway.core.bodies import request_body
 from gateway.core.http1 import Malformed, RequestHead
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Stream(asyncio.Protocol):
 
         Raises Malformed (413 when it is longer than `limit_bytes`) and ConnectionError when it is cut.
         """
-        follower, content = http1.request_body(head), b""
+        follower, content = request_body(head), b""
         if head.value(b"expect") is not None and not follower.done:
             self.write(CONTINUE)
         while not follower.done:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gateway.core.http1 import Body, Chunked, Length, UntilClose
+from gateway.core.bodies import Body, Chunked, Length, UntilClose
 from gateway.entries.http.flow import Flow, Outcome
 from gateway.entries.http.stream import Stream
 from tests.gateway.entries.http.house import Peer
