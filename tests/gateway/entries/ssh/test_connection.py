@@ -1,6 +1,7 @@
 """Whole connections: withdrawal, jumps, limits, and one channel's fault that ends no other."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -37,9 +38,8 @@ def drop_entry(made: World) -> None:
 
 
 @pytest.mark.parametrize("withdraw", [end_job, disable, drop_key, drop_entry])
-async def test_withdrawal_cuts_within_a_second_and_says_why(tmp_path: Path, withdraw: object) -> None:
+async def test_withdrawal_cuts_within_a_second_and_says_why(tmp_path: Path, withdraw: Callable[[World], None]) -> None:
     """Law 3: with a terminal and without one, the sentence is there, the status 255, the program gone."""
-    assert callable(withdraw)
     async with world(tmp_path, *lone_job()) as made, terminal(made) as person, await made.client() as client:
         await person.sees("$ ")
         process = await client.create_process("echo up; sleep 777")
@@ -51,6 +51,20 @@ async def test_withdrawal_cuts_within_a_second_and_says_why(tmp_path: Path, with
         await person.sees("访问权限已被收回", within_s=1)
         assert await person.ends(within_s=1) == 255
         assert len(made.visits) == 0
+
+
+@pytest.mark.parametrize(
+    ("withdraw", "said"), [(drop_key, "访问权限已被收回"), (disable, "账号已被停用"), (end_job, "没有可以进入")]
+)
+async def test_an_idle_connection_opens_nothing_after_a_withdrawal(
+    tmp_path: Path, withdraw: Callable[[World], None], said: str
+) -> None:
+    """What was signed in for is decided anew for each channel."""
+    async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+        withdraw(made)
+        done = await client.run("true")
+        assert (done.exit_status, done.stdout) == (1, "")
+        assert said in str(done.stderr)
 
 
 async def test_a_cancelled_share_cuts_the_guest_and_not_the_owner(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 import asyncio
 import hashlib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from gateway.contract.bridge import Fault
 from gateway.contract.people import User
 from gateway.contract.routes import JobPhase
+from gateway.entries.ssh import menu
 from tests.gateway.core.ssh_world import BOB, job
 from tests.gateway.entries.ssh.terminal import terminal
 from tests.gateway.entries.ssh.test_session import BLOB
@@ -101,8 +104,6 @@ async def test_the_list_follows_jobs_and_speaks_the_clients_language(tmp_path: P
 
 async def test_a_job_that_is_not_reached_leads_back_to_the_menu(tmp_path: Path) -> None:
     """B33: the reason is shown, and another job can be picked."""
-    from gateway.contract.bridge import Fault
-
     async with world(tmp_path, *TWO) as made, terminal(made) as person:
         await person.sees("> ")
         made.bridge.fault = Fault.FAILED
@@ -122,6 +123,29 @@ async def test_a_disabled_person_is_sent_out_of_the_menu(tmp_path: Path) -> None
         made.put(User(1, "alice", "user", disabled=True))
         await person.sees("访问权限已被收回", within_s=3)
         assert await person.ends() == 1
+
+
+async def test_an_untouched_menu_goes_away(tmp_path: Path) -> None:
+    """Nobody sits at it; the connection ends with a sentence."""
+    with mock.patch.object(menu, "_IDLE_S", 0.5):
+        async with world(tmp_path, *TWO) as made, terminal(made) as person:
+            await person.sees("> ")
+            assert await person.ends(within_s=5) == 1
+
+
+@pytest.mark.parametrize("signal", ["INT", None])
+async def test_requests_end_the_menu_as_keys_do(tmp_path: Path, signal: str | None) -> None:
+    """An interrupt, or the end of input, leaves it; another signal does not."""
+    async with world(tmp_path, *TWO) as made, await made.client() as client:
+        process = await client.create_process(term_type="xterm", encoding=None)
+        await process.stdout.readuntil(b"> ")
+        process.send_signal("WINCH")
+        if signal is None:
+            process.stdin.write_eof()
+        else:
+            process.send_signal(signal)
+        async with asyncio.timeout(5):
+            assert (await process.wait()).exit_status == 0
 
 
 async def test_a_size_of_zero_counts_as_80x24(tmp_path: Path) -> None:

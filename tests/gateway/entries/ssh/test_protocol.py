@@ -73,6 +73,20 @@ async def test_a_stopped_client_with_a_huge_window_costs_no_memory(tmp_path: Pat
         assert grown < 16 * 1024 * 1024
 
 
+async def test_a_reader_that_pauses_gets_everything_afterwards(tmp_path: Path) -> None:
+    """Back-pressure ends with its cause: thirty megabytes arrive whole, though nothing was read for a while."""
+    async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+        process = await client.create_process("head -c 30000000 /dev/zero", encoding=None, window=2**31 - 1)
+        transport = client._transport
+        assert transport is not None
+        await process.stdout.readexactly(1)
+        transport.pause_reading()
+        await _until_quiet(made)
+        transport.resume_reading()
+        assert len(await process.stdout.read()) == 29_999_999
+        assert (await process.wait()).exit_status == 0
+
+
 async def test_a_flood_of_environment_is_refused(tmp_path: Path) -> None:
     """A client can set as many variables as fit in sixteen kilobytes; the session works all the same."""
     async with world(tmp_path, *lone_job()) as made, await made.client() as client:
