@@ -55,15 +55,22 @@ def place(front: Front, head: RequestHead, server_name: str | None) -> Entry | C
         return Refusal(Code.MISDIRECTED)
     config, table = front.gate.config, front.gate.table
     if front.console:
-        # On an app's host the console would share cookies and an origin's storage with that app.
-        of_an_app = host.endswith("." + config.base_domain) and host != config.console_name
-        return Refusal(Code.MISDIRECTED) if of_an_app else Console.CONSOLE
+        return Refusal(Code.MISDIRECTED) if _is_an_apps(front, host) else Console.CONSOLE
     if host == config.console_name and front.scheme == "https" and front.port == config.https_port:
         return Console.CONSOLE
     entry = table.entry_by_host(host, front.port)
     if entry is None or entry.protocol != front.scheme:
         return Refusal(Code.UNKNOWN_HOST)
     return entry
+
+
+def _is_an_apps(front: Front, host: str) -> bool:
+    """Whether apps live on this host: there the console would share cookies, which ignore ports, with them."""
+    config, table = front.gate.config, front.gate.table
+    if host == config.console_name:
+        return False
+    ports = (config.http_port, config.https_port)
+    return host.endswith("." + config.base_domain) or any(table.entry_by_host(host, port) for port in ports)
 
 
 class Doorman:

@@ -198,7 +198,7 @@ class Conversation:
         if answers.is_navigation(head):
             return self._say(head, hop.begin(self._front, head, entry, closes=self._closes(head)))
         refusal = Refusal(Code.SIGN_IN, entry_name=entry.name)
-        return self._refuse(head, refusal, login_url=hop.login_url(self._front, entry))
+        return self._refuse(head, refusal, login_url=hop.login_url(self._front, head))
 
     async def _exchange(self, head: RequestHead, entry: Entry) -> bool:
         if head.method != b"POST" or head.value(b"content-type") != b"application/json":

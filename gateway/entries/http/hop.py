@@ -41,9 +41,9 @@ _PATH_LIMIT: Final = 1500
 """Bytes of the path that is returned to; a longer one would not fit the cookie, and the start page has to do."""
 
 
-def login_url(front: Front, entry: Entry) -> str:
-    """Where a program's user may open the entry in a browser: its start page, which begins the hop."""
-    return f"{front.gate.config.console_url}/hop?entry={entry.label}"
+def login_url(front: Front, head: RequestHead) -> str:
+    """What a program's user may open in a browser: the entry's own start page, which begins the hop."""
+    return f"{front.scheme}://{head.host.decode('ascii')}/"
 
 
 def begin(front: Front, head: RequestHead, entry: Entry, *, closes: bool) -> bytes:

@@ -108,7 +108,7 @@ async def test_upgrades_are_refused_not_redirected(tmp_path: Path) -> None:
     async with open_house(tmp_path, echo_heads) as house, visit(house) as peer:
         status, _, problem = await refused(peer, get(house, more=UPGRADE + "Accept: text/html\n"))
         assert status == 401
-        assert problem["login_url"] == f"http://127.0.0.1:8080/hop?entry={house.entry.label}"
+        assert problem["login_url"] == f"http://{house.host}/"
 
 
 async def test_the_port_must_be_the_entrys(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ async def test_curl_without_a_session(tmp_path: Path) -> None:
     async with open_house(tmp_path, echo_heads, level=Level.LOGIN) as house:
         status, body = await curl(house, "/", "-L")
         assert status == 401
-        assert b"/hop?entry=" in body
+        assert f'"login_url": "http://{house.host}/"'.encode() in body
         assert (await curl(house, "/", "-H", f"X-Starlight-Token: {BEARER}"))[0] == 200
 
 

@@ -15,6 +15,7 @@ from certs.local_ca import issue, make_authority
 from gateway.contract.routes import AppProtocol, Certificate, Level
 from gateway.entries import tls
 from gateway.entries.http import upstream
+from tests.gateway import world
 from tests.gateway.entries.http.house import crlf, open_house, tidy, visit
 from tests.gateway.entries.http.test_conversation import refused
 from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, echo_heads, get, reset
@@ -56,9 +57,11 @@ async def test_the_console_is_controls(tmp_path: Path) -> None:
 
 async def test_the_console_is_not_served_on_an_apps_host(tmp_path: Path) -> None:
     """There its pages would share cookies and storage with the app."""
-    async with open_house(tmp_path, no_app, console=True) as house, visit(house) as peer:
-        status, why, _ = await refused(peer, get(house))
-        assert (status, why) == (421, "misdirected")
+    custom = world.entry(18, host="app.example", port=8888)
+    async with open_house(tmp_path, no_app, custom, console=True) as house, visit(house) as peer:
+        for host in (house.host, "app.example"):
+            status, why, _ = await refused(peer, f"GET / HTTP/1.1\nHost: {host}\n\n")
+            assert (status, why) == (421, "misdirected")
 
 
 async def test_the_consoles_websocket_is_a_tunnel(tmp_path: Path) -> None:
