@@ -22,7 +22,7 @@ from control.bridge.capabilities import Capabilities
 from control.bridge.homes import make_home
 from control.bridge.places import Places
 from control.bridge.shims import ask, spawn
-from control.bridge.truth import is_alive, observe, read_status, settle
+from control.bridge.truth import fitted, is_alive, observe, read_status, settle
 from gateway.contract.bridge import Fault, Reply, Verb
 
 _log = logging.getLogger(__name__)
@@ -93,9 +93,9 @@ class Launcher:
 
     def probe(self, args: dict[str, Any]) -> Reply:
         """What is true of up to 20 jobs; a job of which nothing is known here is left out."""
-        jobs = [str(job) for job in args["jobs"]][:_PROBED_AT_ONCE]
-        found = {job: self._observe(job) for job in jobs}
-        return Reply({"jobs": {job: report for job, report in found.items() if report is not None}})
+        jobs = [job for job in map(str, args["jobs"]) if self._places.is_id(job)][:_PROBED_AT_ONCE]
+        found = {job: report for job in jobs if (report := self._observe(job)) is not None}
+        return Reply({"jobs": fitted(found)})
 
     async def stop(self, job: str, args: dict[str, Any]) -> Reply:
         """Asks the job to end, and after `grace_s` seconds ends it. Done already is done."""
@@ -142,7 +142,7 @@ class Launcher:
             for name in self._missing_apps(job_dir):
                 await self._environments.build(name)
             await spawn(job_dir)
-        except (OSError, TimeoutError) as fault:
+        except Exception as fault:  # one job's trouble is not the bridge's
             _log.warning("job %s could not be started: %s", job, words_of(fault))
             if read_status(job_dir) is None:
                 self._write_never_started(job_dir, "launch_failed", words_of(fault))
@@ -150,11 +150,14 @@ class Launcher:
     async def _build(self, app: str) -> None:
         try:
             await self._environments.build(app)
-        except (OSError, TimeoutError) as fault:
+        except Exception as fault:  # it is told beside the environment
             _log.warning("app %s could not be built: %s", app, words_of(fault))
 
     def _missing_apps(self, job_dir: Path) -> list[str]:
-        spec = json.loads((job_dir / "spec.json").read_bytes())
+        try:
+            spec = json.loads((job_dir / "spec.json").read_bytes())
+        except ValueError:
+            return []  # the shim will say that it cannot be read
         return self._environments.missing(map(Path, spec.get("readonly", ())))
 
     def _observe(self, job: str) -> dict[str, Any] | None:

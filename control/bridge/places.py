@@ -31,15 +31,19 @@ class Places:
         """What apps need beside the machine's own programs."""
         return self.data_dir / "apps"
 
+    def is_id(self, job_id: str) -> bool:
+        """Whether this can be a job's id."""
+        return _JOB_ID.fullmatch(job_id) is not None
+
     def job(self, job_id: str) -> Path:
         """The job's directory. Raises ValueError for what cannot be a job's id."""
-        if not _JOB_ID.fullmatch(job_id):
+        if not self.is_id(job_id):
             raise ValueError(f"{job_id[:80]!r} is not the id of a job")
         return self.jobs / job_id
 
     def known(self) -> list[str]:
         """The ids of all jobs that have a directory."""
-        return sorted(path.name for path in self.jobs.iterdir() if _JOB_ID.fullmatch(path.name))
+        return sorted(path.name for path in self.jobs.iterdir() if self.is_id(path.name))
 
     def prepare(self) -> None:
         """Makes the directories. Homes are passed through by their owners and listed by nobody."""

@@ -18,21 +18,26 @@ from control.agent.shim import kernel
 from control.agent.shim.limits import remove_cgroups
 from control.agent.shim.owners import descendants
 from control.agent.shim.record import replace
+from gateway.contract.bridge import MESSAGE_LIMIT
 
 _EVENTS: Final = 12
 _EVENT_BYTES: Final = 300
 _DETAIL_BYTES: Final = 300
 _TAIL_BYTES: Final = 16 * 1024
 _REPORTED: Final = ("state", "started_at", "ended_at", "exit_code", "signal", "cause", "detail", "node")
+_REPORTS_BYTES: Final = MESSAGE_LIMIT - 1024
+_NOBODY: Final = {"pid": 0, "start_ticks": 0}
 _RETRIES: Final = 3
 
 
 def read_status(job_dir: Path) -> dict[str, Any] | None:
-    """status.json as its shim wrote it, or None when no shim has come up yet. Raises ValueError when it is damaged."""
+    """status.json as its shim wrote it, or None when no shim has come up yet. A damaged one is a lost job's."""
     try:
         status: dict[str, Any] = json.loads((job_dir / "status.json").read_bytes())
     except FileNotFoundError:
         return None
+    except ValueError:
+        return {"state": "lost", "cause": "shim_died", "detail": "its record is damaged", "shim": _NOBODY}
     return status
 
 
@@ -67,6 +72,15 @@ def is_alive(process: dict[str, Any]) -> bool:
         return False
     ticks = kernel.start_ticks(int(process["pid"]))
     return ticks != 0 and ticks == process["start_ticks"]
+
+
+def fitted(reports: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The reports with as many of their newest events as one message holds."""
+    for kept in (_EVENTS, _EVENTS // 2, _EVENTS // 4):
+        shorter = {job: {**report, "events": report["events"][-kept:]} for job, report in reports.items()}
+        if len(json.dumps(shorter)) < _REPORTS_BYTES:
+            return shorter
+    return {job: {**report, "events": []} for job, report in reports.items()}
 
 
 def newest_events(job_dir: Path) -> list[dict[str, Any]]:

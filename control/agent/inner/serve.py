@@ -88,7 +88,7 @@ class _Inner:
         request = json.loads(message)
         try:
             self._do(request, descriptors)
-        except (OSError, ValueError, KeyError) as fault:
+        except Exception as fault:  # the whole job depends on this process: one request that fails is only that
             self._tell({"id": request.get("id"), "error": getattr(fault, "strerror", None) or str(fault)})
         finally:
             for descriptor in descriptors:

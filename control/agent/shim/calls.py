@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import struct
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -82,6 +83,9 @@ async def _handle(message: bytes, handler: Handler) -> Answer:
         result, descriptors = await handler(str(call["verb"]), dict(call.get("args") or {}))
     except Refused as refused:
         return {"ok": False, "code": refused.code, "detail": str(refused)}, []
-    except (ValueError, KeyError, TypeError) as fault:
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
         return {"ok": False, "code": "bad_request", "detail": f"{type(fault).__name__}: {fault}"}, []
+    except Exception as fault:  # the job outlives a call that fails
+        traceback.print_exc()
+        return {"ok": False, "code": "failed", "detail": f"{type(fault).__name__}: {fault}"}, []
     return {"ok": True, "result": result}, descriptors

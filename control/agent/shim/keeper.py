@@ -9,25 +9,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from . import neighbours, network
+from .border import watch_border
 from .calls import Answer, Refused, serve
 from .clock import now
 from .inside import Inside
 from .launch import Launched
+from .outcome import event_of, outcome_of
 from .output import Output
 from .owners import descendants
 from .record import Record, words_of
 from .sandbox import login_shell
 from .spec import Spec
 from .visits import Visits
-from .waiting import readable
 
 _START_S: Final = 20.0
 _TIME_LIMIT_GRACE_S: Final = 10.0
 _LAST_OUTPUT_S: Final = 5.0
 _LAST_STREAMS_S: Final = 5.0
 _SETTLE_S: Final = 1.0
-_SHELL_KILLED: Final = 128 + signal.SIGKILL
+_FULL_DISK_S: Final = 5.0
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -56,10 +56,9 @@ class Keeper:
             self._visits = Visits(
                 self._spec, self._inside, env, self._launched.addresses, self._launched.inner_pid, group
             )
-            background = [
-                group.create_task(serve(listener, self._answer, group)),
-                group.create_task(self._watch_network()),
-            ]
+            background = [group.create_task(serve(listener, self._answer, group))]
+            if self._launched.namespace is not None and self._spec.sandbox.network == "pasta":
+                background.append(group.create_task(watch_border(self._launched.namespace, self._record)))
             self._group = group
             status = await self._run(env)
             await self._end(status, copying)
@@ -95,26 +94,21 @@ class Keeper:
         if self._output.dropped:
             message = f"{self._output.dropped} bytes of output were over the log's limit and were dropped"
             self._record.event("Warning", "LogLimit", message)
-        self._write_outcome(status)
+        await self._write_outcome(status)
         if self._visits.sessions:
             _, late = await asyncio.wait(self._visits.sessions, timeout=_LAST_STREAMS_S)
             for session in late:
                 session.cancel()
 
-    def _write_outcome(self, status: int | None) -> None:
-        cause = "launch_failed"
-        fields: dict[str, Any] = {"state": "ended", "ended_at": now()}
-        if status is not None and os.WIFSIGNALED(status):
-            cause, fields["signal"] = "signal", signal.Signals(os.WTERMSIG(status)).name
-        elif status is not None:
-            cause, fields["exit_code"] = "exit", os.WEXITSTATUS(status)
-        if self._launched.cgroup.out_of_memory_kills():
+    async def _write_outcome(self, status: int | None) -> None:
+        out_of_memory = self._launched.cgroup.out_of_memory_kills() > 0
+        if out_of_memory:
             self._record.event("Warning", "OutOfMemory", "The job used more memory than it may")
-            # A shell reports the end of its child by SIGKILL as exit code 137.
-            cause = "oom" if cause == "signal" or fields.get("exit_code") == _SHELL_KILLED else cause
-        fields["cause"] = self._ending or cause
-        self._record.event(*_outcome_event(fields))
-        self._record.write(**fields)
+        fields = outcome_of(status, self._ending, out_of_memory=out_of_memory)
+        self._record.event(*event_of(fields))
+        ended_at = now()
+        while not self._record.write(state="ended", ended_at=ended_at, **fields):  # noqa: ASYNC110 - a full disk
+            await asyncio.sleep(_FULL_DISK_S)  # what is left of the job is its outcome: it is not given up
 
     async def _end_every_process(self) -> None:
         """The first process goes, and with its pid namespace every other; without one they are swept up."""
@@ -212,22 +206,6 @@ class Keeper:
         self._record.event("Warning", "TimeLimit", f"The job ran for {self._spec.limits.time_s} s, its time limit")
         self._stop("time_limit", _TIME_LIMIT_GRACE_S)
 
-    async def _watch_network(self) -> None:
-        """A container network that comes up while the job runs is out of bounds from then on."""
-        if self._spec.sandbox.network != "pasta" or self._launched.namespace is None:
-            return
-        known = neighbours.forbidden()
-        with neighbours.change_socket() as changes:
-            while True:
-                await readable(changes.fileno())
-                await asyncio.sleep(_SETTLE_S)  # addresses come in bursts
-                with suppress(OSError):
-                    while changes.recv(1 << 16):
-                        pass
-                if (found := neighbours.forbidden()) != known:
-                    known = found
-                    network.apply_filter(self._launched.namespace, found)
-
 
 def job_environment(spec: Spec, proxy: str | None) -> dict[str, str]:
     """What the job's programs find in their environment: a person's usual names, then what was asked for."""
@@ -243,19 +221,3 @@ def job_environment(spec: Spec, proxy: str | None) -> dict[str, str]:
         usual |= dict.fromkeys(("https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"), proxy)
         usual |= dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1")
     return usual | spec.env
-
-
-def _outcome_event(fields: dict[str, Any]) -> tuple[str, str, str]:
-    match fields["cause"]:
-        case "exit":
-            kind = "Normal" if fields["exit_code"] == 0 else "Warning"
-            return kind, "Exited", f"The command ended with exit code {fields['exit_code']}"
-        case "oom":
-            return "Warning", "Killed", "The kernel ended the command because the job used more memory than it may"
-        case "signal":
-            return "Warning", "Killed", f"The command was ended by {fields['signal']}"
-        case "stopped":
-            return "Normal", "Stopped", "The job was closed"
-        case "time_limit":
-            return "Warning", "Ended", "The job was ended at its time limit"
-    return "Warning", "Ended", "The job could not be started"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,10 +41,14 @@ class Record:
             "detail": "",
         }
 
-    def write(self, **changes: Any) -> None:
-        """Changes some fields and puts the new status in the old one's place."""
+    def write(self, **changes: Any) -> bool:
+        """Changes some fields and puts the new status in the old one's place; False when the disk takes nothing."""
         self.fields |= changes
-        replace(self._dir / "status.json", json.dumps(self.fields).encode())
+        try:
+            replace(self._dir / "status.json", json.dumps(self.fields).encode())
+        except OSError:
+            return False
+        return True
 
     def keep(self, pid: int) -> None:
         """Notes a process that must not outlive the job, so that a successor can end it when the shim could not."""
@@ -56,7 +61,7 @@ class Record:
         """
         self._last_event = max(now(), self._last_event + _TICK_S)
         line = json.dumps({"at": self._last_event, "kind": kind, "reason": reason, "message": message}) + "\n"
-        with (self._dir / "events.jsonl").open("ab") as file:
+        with suppress(OSError), (self._dir / "events.jsonl").open("ab") as file:  # a full disk ends no job
             file.write(line.encode())
 
 

@@ -32,7 +32,8 @@ def main(job_dir: Path) -> None:
         os._exit(3)
     record = Record(job_dir, job_dir.name)
     listener = listen(job_dir)
-    record.write()
+    if not record.write():
+        sys.exit("status.json cannot be written")
     with suppress(OSError):  # who started us may be gone already
         os.write(1, b"ready\n")
     _let_go_of_standard_descriptors(job_dir)

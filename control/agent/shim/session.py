@@ -12,7 +12,6 @@ import fcntl
 import json
 import os
 import select
-import signal
 import socket
 import struct
 import termios
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 from .frames import DATA, EOF, ERROR, EXIT, RESIZE, SIGNAL, Frames
 from .inside import Inside
+from .outcome import signal_name
 from .waiting import readable, write_all
 
 START_S: Final = 20.0
@@ -156,7 +156,7 @@ class Session:
 
     async def _hear(self) -> None:
         """From the visitor to the program, until the visitor leaves or sends what is no frame."""
-        with suppress(ValueError, OSError):
+        with suppress(ValueError, LookupError, TypeError, AttributeError, OSError, termios.error):
             while (frame := await self._frames.read()) is not None:
                 await self._obey(*frame)
 
@@ -205,7 +205,7 @@ class Session:
 def exit_fields(wait_status: int) -> dict[str, Any]:
     """How a program ended, as an EXIT frame says it."""
     if os.WIFSIGNALED(wait_status):
-        return {"signal": signal.Signals(os.WTERMSIG(wait_status)).name.removeprefix("SIG")}
+        return {"signal": signal_name(os.WTERMSIG(wait_status))}
     return {"status": os.WEXITSTATUS(wait_status)}
 
 

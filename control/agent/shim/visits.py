@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import traceback
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,10 +94,17 @@ class Visits:
         except (OSError, TimeoutError) as fault:
             raise Refused("failed", words_of(fault)) from None
         ours, theirs = socket.socketpair()
-        session = self._group.create_task(Session(self._inside, started, ours).serve())
+        session = self._group.create_task(_serve(Session(self._inside, started, ours)))
         self.sessions.add(session)
         session.add_done_callback(self.sessions.discard)
         return {}, [theirs.detach()]
+
+
+async def _serve(session: Session) -> None:
+    try:
+        await session.serve()
+    except Exception:  # the job outlives a visit that fails
+        traceback.print_exc()
 
 
 def sftp_server() -> str | None:

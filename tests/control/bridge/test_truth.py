@@ -12,7 +12,8 @@ import pytest
 
 from control.agent.shim import kernel
 from control.agent.shim.record import Record
-from control.bridge.truth import is_alive, newest_events, observe, read_status, settle
+from control.bridge.truth import fitted, is_alive, newest_events, observe, settle
+from gateway.contract.bridge import Reply, encode_reply
 
 
 def dead() -> dict[str, Any]:
@@ -99,8 +100,19 @@ def test_the_newest_events_fit_a_message(tmp_path: Path) -> None:
     assert len(json.dumps(events)) < 5000
 
 
-def test_a_damaged_status_is_told(tmp_path: Path) -> None:
-    """It is not taken for a job that never was."""
+def test_a_damaged_status_is_a_lost_jobs(tmp_path: Path) -> None:
+    """It is not taken for a job that never was, and hinders no other."""
     (tmp_path / "status.json").write_text("{half")
-    with pytest.raises(ValueError, match="Expecting"):
-        read_status(tmp_path)
+    report = observe(tmp_path, 5.0)
+    assert report is not None
+    assert (report["state"], report["detail"]) == ("lost", "its record is damaged")
+
+
+def test_twenty_talkative_jobs_fit_one_message() -> None:
+    """The oldest events give way."""
+    event = {"at": 1.0, "kind": "Normal", "reason": "Said", "message": "x" * 300}
+    few = fitted({"job-1": {"events": [event] * 12}})
+    many = fitted({f"job-{number}": {"detail": "y" * 300, "events": [event] * 12} for number in range(20)})
+    assert len(few["job-1"]["events"]) == 12
+    assert {len(report["events"]) for report in many.values()} == {6}
+    assert len(encode_reply(Reply({"jobs": many}))) < 64 * 1024

@@ -7,11 +7,12 @@ import hashlib
 import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from gateway.contract.bridge import FrameKind
+from gateway.contract.bridge import FrameKind, Verb
 from tests.control.bridge.running import Bridge
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -197,12 +198,32 @@ async def test_a_command_of_any_bytes_arrives(bridge: Bridge, job: str) -> None:
     assert (await bridge.run(job, command))[0].split() == [b"ff", b"fe"]
 
 
+@pytest.mark.parametrize("payload", [b"", b"[]", b'"x"', b"{}", b'{"rows": "x", "cols": null}', b'{"name": 7}'])
+async def test_a_frame_that_makes_no_sense_hurts_only_its_session(bridge: Bridge, job: str, payload: bytes) -> None:
+    """Neither the job nor another session depends on what one visitor sends."""
+    for kind in (FrameKind.RESIZE, FrameKind.SIGNAL):
+        stream = await bridge.shell(job, "sleep 1000", TERMINAL)
+        stream.send(kind, payload)
+        stream.sock.close()
+    assert await bridge.run(job, "echo well") == (b"well\n", {"status": 0})
+
+
+@pytest.mark.parametrize("pty", ["x", {"modes": "x"}, {"rows": -5, "cols": 1e9}, {"modes": {"1": -1}}, {"term": 7}])
+async def test_a_terminal_that_makes_no_sense_hurts_nobody(bridge: Bridge, job: str, pty: Any) -> None:
+    """It is refused, or what makes sense of it is used."""
+    _, descriptors = await bridge.ask(Verb.SHELL, job, command="true", env={}, pty=pty)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    assert await bridge.run(job, "echo well") == (b"well\n", {"status": 0})
+
+
 async def test_what_is_no_frame_ends_the_session(bridge: Bridge, job: str) -> None:
     """Garbage is not obeyed, not answered, and does not hurt the job."""
     stream = await bridge.shell(job, "sleep 1000")
     stream.sock.send(b"\xff" * 100)
     with suppress(ConnectionResetError):
         assert await stream.frame() is None
+    stream.sock.close()
     assert (await bridge.state(job))["state"] == "running"
 
 
