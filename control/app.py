@@ -113,6 +113,7 @@ class Control:
                 log.info("control drains")
             for loop in loops:
                 loop.cancel()
+        await self._lease.let_go()
 
     async def _make_first_admin(self) -> None:
         """User `admin`, when there never was anybody. Raises ValueError when the password for it is unfit."""

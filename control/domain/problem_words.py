@@ -157,11 +157,6 @@ CATALOG: Final[dict[Code, Words]] = {
             "Target port {port} is already used by the entry {name}.",
         ),
     ),
-    Code.DOMAIN_TAKEN: _entry(
-        409,
-        ("域名已被使用", "Domain taken"),
-        ("域名 {domain} 已被另一个访问入口使用。", "The domain {domain} is used by another entry."),
-    ),
     Code.NO_FREE_PORT: _entry(
         503,
         ("没有空闲端口", "No free port"),
@@ -209,11 +204,6 @@ CATALOG: Final[dict[Code, Words]] = {
             "This share code was used as often as allowed; ask for a new one.",
         ),
     ),
-    Code.SHARE_CODE_TAKEN: _entry(
-        409,
-        ("请换一个共享码", "Choose another code"),
-        ("此共享码不可用，请换一个。", "This share code cannot be used; choose another."),
-    ),
     Code.HOP_INVALID: _entry(
         403,
         ("跳转已失效", "Hop no longer valid"),
@@ -236,11 +226,6 @@ CATALOG: Final[dict[Code, Words]] = {
         422,
         ("没有这个应用", "No such app"),
         ("没有名为 {name} 的应用，可用：{known}。", "There is no app {name}; there are {known}."),
-    ),
-    Code.APP_UNAVAILABLE: _entry(
-        503,
-        ("应用尚未就绪", "App not ready"),
-        ("应用 {name} 暂时不可用：{why}", "The app {name} is not available now: {why}"),
     ),
     Code.ISOLATION: _entry(
         403,
@@ -305,7 +290,6 @@ FIELDS: Final[dict[FieldCode, Sentence]] = {
     ),
     FieldCode.CONTROL_CHARACTERS: Sentence("不能含有控制字符。", "Control characters are not allowed."),
     FieldCode.RESERVED: Sentence("{value} 是保留字。", "{value} is a reserved word."),
-    FieldCode.DUPLICATE: Sentence("与 {other} 重复：{value}。", "The same as {other}: {value}."),
     FieldCode.NOT_ALLOWED: Sentence("此处不可填写。", "This is not allowed here."),
     FieldCode.ENV_NAME: Sentence(
         "环境变量名只含字母、数字和 _，不以数字开头；值不能含有空字符。",
@@ -313,7 +297,6 @@ FIELDS: Final[dict[FieldCode, Sentence]] = {
     ),
     FieldCode.PUBLIC_KEY: Sentence("不是有效的 SSH 公钥。", "This is not a valid SSH public key."),
     FieldCode.WRONG_PASSWORD: Sentence("密码不正确。", "This is not your password."),
-    FieldCode.DOMAIN: Sentence("不是有效的域名。", "This is not a valid domain name."),
     FieldCode.IN_THE_PAST: Sentence("必须是将来的时间。", "This must be a time to come."),
     FieldCode.TERMINAL_OPEN: Sentence(
         "网页终端的验证级别不能是“不验证”。",

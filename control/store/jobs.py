@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain import conditions
 from control.domain.errors import Code, problem
-from control.domain.events import EventCode, EventKind, NewEvent
+from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.names import job_id
 from control.domain.jobs.spec import JobSpec
 from control.domain.jobs.states import ENDED, LIVE, State, Wanted
@@ -184,11 +184,6 @@ async def events(session: AsyncSession, name: str) -> Sequence[Event]:
     """The events of a job, oldest first; of very many the newest."""
     rows = select(Event).where(Event.job_id == name).order_by(Event.id.desc()).limit(EVENTS_PER_JOB)
     return (await session.scalars(rows)).all()[::-1]
-
-
-def warn(code: EventCode, **params: object) -> NewEvent:
-    """An event that is not the usual course of things."""
-    return NewEvent(code, dict(params), EventKind.WARNING)
 
 
 def _set_conditions(job: Job, now: float) -> None:

@@ -56,6 +56,13 @@ class WorkLease:
                 self._held, self._holder = None, f"{self._holder} overtaken {uuid4().hex}"
             _pass_cancellation_on()
 
+    async def let_go(self) -> None:
+        """Gives the lease back, so that another process need not wait until it ends. After this nothing is written."""
+        if self._held is not None:
+            async with self._db.write() as session:
+                await leases.release(session, self._held)
+            self._held = None
+
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
         """A write transaction that is good only while the lease is ours. Raises LeaseLostError when it is not."""

@@ -44,10 +44,10 @@ async def test_life_of_a_job_sets_its_times_once(db: Database, add_user: AddUser
         job = await add_job(session, await add_user(session))
         await jobs.transition(session, job, State.CREATING, NewEvent(EventCode.SCHEDULED), 11.0)
         await jobs.transition(session, job, State.RUNNING, NewEvent(EventCode.STARTED), 12.0)
-        await jobs.transition(session, job, State.UNKNOWN, jobs.warn(EventCode.UNREACHABLE), 13.0)
+        await jobs.transition(session, job, State.UNKNOWN, NewEvent(EventCode.UNREACHABLE), 13.0)
         await jobs.transition(session, job, State.RUNNING, NewEvent(EventCode.RECOVERED), 14.0)
         assert [condition.ok for condition in from_plain(job.conditions)] == [True] * 4
-        await jobs.transition(session, job, State.FAILED, jobs.warn(EventCode.FAILED, exit_code=3), 15.0)
+        await jobs.transition(session, job, State.FAILED, NewEvent(EventCode.FAILED, {"exit_code": 3}), 15.0)
     assert (job.scheduled_at, job.started_at, job.ended_at, job.released_at) == (11.0, 12.0, 15.0, 15.0)
     assert (job.reason_code, job.reason_params) == (EventCode.FAILED, {"exit_code": 3})
 

@@ -64,3 +64,18 @@ async def test_work_that_fails_is_not_hidden(db: Database) -> None:
 
     with pytest.raises(ExceptionGroup):
         await WorkLease(db, "work", "a", Clock().now).hold(work)
+
+
+async def test_lease_that_was_let_go_is_free_at_once(db: Database) -> None:
+    """For a process of any name."""
+    clock = Clock()
+    mine = WorkLease(db, "work", "a", clock.now)
+    await mine.let_go()
+    async with db.write() as session:
+        mine._held = await leases.take(session, "work", "a", now=clock.now(), term_s=10.0)
+    await mine.let_go()
+    async with db.write() as session:
+        assert await leases.take(session, "work", "b", now=clock.now(), term_s=10.0) is not None
+    with pytest.raises(LeaseLostError):
+        async with mine.write():
+            pass
