@@ -122,9 +122,8 @@ def parse_request(head: bytes) -> RequestHead:
     if major != b"1" or minor not in b"01":
         raise Malformed("only HTTP/1.0 and HTTP/1.1 are spoken here", HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
     version = HTTP_1_1 if minor == b"1" else HTTP_1_0
-    host = fields.values.get(b"host")
-    if host is None or not _HOST.fullmatch(host):
-        raise Malformed("exactly one Host with a host and an optional port is required")
+    host = fields.values.get(b"host", b"")
+    split_host(host)
     if method == b"CONNECT":
         raise Malformed("CONNECT is for forward proxies", HTTPStatus.NOT_IMPLEMENTED)
     body_length(fields, version)
@@ -145,10 +144,12 @@ def parse_response(head: bytes) -> ResponseHead:
     return ResponseHead(int(match[2]), match[3] or b"", version, fields)
 
 
+@lru_cache(maxsize=1024)
 def split_host(host: bytes) -> tuple[str, int | None]:
-    """A Host value's name, in lower case without a final dot, and its port."""
+    """A Host value's name, in lower case without a final dot, and its port. Raises Malformed."""
     match = _HOST.fullmatch(host)
-    assert match is not None, "the parser lets no other Host through"
+    if match is None:
+        raise Malformed("exactly one Host with a host and an optional port is required")
     port = match[2]
     return match[1].decode("ascii").lower().removesuffix("."), int(port) if port else None
 
@@ -163,7 +164,8 @@ def keeps_alive(head: RequestHead | ResponseHead) -> bool:
 
     HTTP/1.0's own keep-alive is not taken up: it is the one persistence that old proxies got wrong.
     """
-    return head.version == HTTP_1_1 and b"close" not in tokens(head.value(b"connection"))
+    named = head.value(b"connection")
+    return head.version == HTTP_1_1 and (named is None or b"close" not in tokens(named))
 
 
 def upgrade_of(head: RequestHead) -> bytes | None:

@@ -1,6 +1,6 @@
 """One person's connection: request after request, each admitted on its own, until either side has enough.
 
-State: the visit that stands in the list of live ones, and what the connection is doing since when.
+State: the visit that stands in the list of live ones with the way it leads, and what the connection does since when.
 Deadlines are watched by the listener's sweep, which costs less than a timer for each request.
 """
 
@@ -55,6 +55,7 @@ class Conversation:
         self._doorman = Doorman(front)
         self._forwarder = Forwarder(down, self._origin)
         self._visit: Visit | None = None
+        self._way: Way | None = None
         self._open_visits = AsyncExitStack()
         self._cut: Cut | None = None
         self._draining = False
@@ -136,7 +137,7 @@ class Conversation:
     async def _next_head(self) -> RequestHead | None:
         if not self._down.buffer and not await self._down.more():
             return None
-        if sniff(bytes(self._down.buffer[:4])) in (Speech.TLS, Speech.SSH, Speech.UNKNOWN):
+        if self._rest_s == HEAD_S and sniff(bytes(self._down.buffer[:4])) not in (Speech.HTTP, None):
             raise ConnectionResetError("the peer does not speak HTTP")
         raw = await self._down.head()
         return None if raw is None else http1.parse_request(raw)
@@ -164,7 +165,9 @@ class Conversation:
             return await self._terminal(head, path, admission)
         if path.startswith(_OURS):
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
-        return await self._forward(head, way_to_app(self._gate, admission))
+        if self._way is None:
+            self._way = way_to_app(self._gate, admission)
+        return await self._forward(head, self._way)
 
     async def _terminal(self, head: RequestHead, path: bytes, admission: Admission) -> bool:
         config, closes = self._gate.config, self._closes(head)
@@ -222,6 +225,7 @@ class Conversation:
         self._count()
         if self._visit is not None and self._visit.admission == admission:
             return
+        self._way = None
         before, self._open_visits = self._open_visits, AsyncExitStack()  # no await until the new one stands
         opened = self._gate.visits.open(admission, self._front.scheme, self._origin.address, self.cut)
         self._visit = await self._open_visits.enter_async_context(opened)
