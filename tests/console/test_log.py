@@ -58,7 +58,7 @@ def test_colours_and_progress_bars(open_page: OpenPage, newcomer: Person) -> Non
     expect(page.locator(".log .line").last).to_have_text("a + <b>&amp;")
     assert [text.strip() for text in lines(page)] == ["red plain", "open", "next", "100%", "a + <b>&amp;"]
     expect(page.locator(".log .line").first.locator("span.f1")).to_have_text("red")
-    expect(page.locator(".log .line").nth(2).locator("span[class]")).to_have_count(0)
+    expect(page.locator(".log .line").nth(2).locator("span[class*=g]")).to_have_count(0)
 
 
 def test_search_finds_in_the_whole_log(open_page: OpenPage, newcomer: Person) -> None:
@@ -76,7 +76,7 @@ def test_search_finds_in_the_whole_log(open_page: OpenPage, newcomer: Person) ->
 
 def test_the_download_is_the_log_byte_for_byte(open_page: OpenPage, newcomer: Person, tmp_path: Path) -> None:
     """What the job wrote is what the file holds."""
-    page = open_log(open_page, newcomer, r"printf 'a\r\nb\033[0m\xff\n'; sleep 600")
+    page = open_log(open_page, newcomer, r"printf 'a\r\nb\033[0m\377\n'; sleep 600")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="下载").click()
     waiting.value.save_as(tmp_path / "log")

@@ -32,6 +32,7 @@ let failures = 0;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let silence: ReturnType<typeof setTimeout> | undefined;
 let sessionEnded: () => void = () => undefined;
+let inDoubt: () => void = () => undefined;
 
 export const connected = ref(false);
 export const retryAt = ref<number | null>(null);
@@ -43,9 +44,13 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Opens the connection; `ended` is called when the server says that the session is over. */
-export function startLive(ended: () => void): void {
+/**
+ * Opens the connection. `ended` is called when the server says that the session is over; `doubt` when it did not
+ * let the page in twice, for which a browser gives no reason: somebody should ask whether the session still is.
+ */
+export function startLive(ended: () => void, doubt: () => void): void {
   sessionEnded = ended;
+  inDoubt = doubt;
   stopLive();
   connect();
 }
@@ -99,6 +104,7 @@ function lost(code: number): void {
   socket = null;
   if (code === SESSION_ENDED) return sessionEnded();
   failures += 1;
+  if (failures === 2) inDoubt();
   const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2);
   retryAt.value = Date.now() + wait;
   retry = setTimeout(connect, wait);

@@ -58,7 +58,12 @@ export const useSession = defineStore("session", () => {
     user.value = found;
     if (!languageIsChosen()) await speak(found.language === "en" ? "en" : "zh-CN");
     else if (found.language !== apiLanguage()) void me.setLanguage(apiLanguage()).catch(() => undefined);
-    startLive(() => void askAgain());
+    startLive(() => void askAgain(), () => void checkSession());
+  }
+
+  async function checkSession(): Promise<void> {
+    const problem = await me.read().then(() => null, (fault: unknown) => fault);
+    if (problem instanceof ApiProblem && problem.status === 401) void askAgain();
   }
 
   function askAgain(): Promise<boolean> {
