@@ -22,7 +22,8 @@ Stream verbs (gateways and control may call them) and what the descriptor is:
   sftp     {}                                            frames as well: an sftp-server speaks on DATA
   log      {}                                            two read-only descriptors: output, time index
 Launch verbs (control only):
-  start    {spec: {...}}   stop {grace_s}   signal {signal}   probe {}   forget {}   capabilities {}
+  start    {spec: {...}}   (with subject `app:NAME` and no spec: begin to build what that app needs)
+  stop {grace_s}   signal {signal}   probe {}   forget {}   capabilities {}
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
+import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -46,8 +48,9 @@ class Keeper:
         self._running_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._pid = 0
+        self._kill_at = math.inf
 
-    async def keep(self, listener: Any) -> None:
+    async def keep(self, listener: socket.socket) -> None:
         """Returns when the job has ended, its outcome is written and its streams are done."""
         async with asyncio.TaskGroup() as group:
             listening = group.create_task(self._inside.listen())
@@ -112,8 +115,7 @@ class Keeper:
 
     async def _end_every_process(self) -> None:
         """The first process goes, and with its pid namespace every other; without one they are swept up."""
-        with suppress(ProcessLookupError):
-            os.kill(self._launched.inner_pid, signal.SIGKILL)
+        self._launched.kill()
         deadline = asyncio.get_running_loop().time() + _SETTLE_S
         while asyncio.get_running_loop().time() < deadline:
             left = descendants(os.getpid()) - self._companions()
@@ -152,8 +154,11 @@ class Keeper:
         raise Refused("unsupported", f"this shim does not know {verb}")
 
     def _stop(self, cause: str, grace_s: float) -> None:
-        if self._ending is None:
-            self._ending = cause
+        """Asked again with less patience, the shorter grace counts."""
+        self._ending = self._ending or cause
+        kill_at = asyncio.get_running_loop().time() + grace_s
+        if kill_at < self._kill_at:
+            self._kill_at = kill_at
             self._group.create_task(self._stop_in(grace_s))
 
     async def _stop_in(self, grace_s: float) -> None:
@@ -163,8 +168,7 @@ class Keeper:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace_s):
                     await self._inside.ended(self._pid)
-        with suppress(ProcessLookupError):
-            os.kill(self._launched.inner_pid, signal.SIGKILL)
+        self._launched.kill()
 
     async def _signal(self, name: str) -> None:
         if self._record.fields["state"] not in ("running", "suspended"):

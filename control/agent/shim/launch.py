@@ -45,10 +45,17 @@ class Launched:
     control: socket.socket
     cgroup: Cgroup
     inner_pid: int = 0
+    inner_handle: int | None = None
     namespace: int | None = None
     proxy: str | None = None
     addresses: tuple[str, ...] = ()
     companions: list[int] = field(default_factory=list)
+
+    def kill(self) -> None:
+        """Ends the inner half, and with its pid namespace the job. By its handle: a number may be another's by now."""
+        if self.inner_handle is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.inner_handle, signal.SIGKILL)
 
     def release(self, job_dir: Path) -> None:
         """Ends what furnished the job's network, closes what is open, gives back its cgroups."""
@@ -59,9 +66,9 @@ class Launched:
             kernel.unbind(job_dir / "netns")
         (job_dir / "netns").unlink(missing_ok=True)
         self.control.close()
-        if self.namespace is not None:
-            os.close(self.namespace)
-            self.namespace = None
+        for descriptor in filter(None, (self.namespace, self.inner_handle)):
+            os.close(descriptor)
+        self.namespace = self.inner_handle = None
         self.cgroup.remove()
 
 
@@ -105,6 +112,7 @@ def _furnish(spec: Spec, job_dir: Path, launched: Launched) -> None:
     launched.control.setsockopt(socket.SOL_SOCKET, _SO_PASSCRED, 1)
     launched.control.send(b"go")
     launched.inner_pid = _await_ready(launched.control)
+    launched.inner_handle = os.pidfd_open(launched.inner_pid)
 
 
 def _attach(job_dir: Path, launched: Launched, namespace: int) -> None:

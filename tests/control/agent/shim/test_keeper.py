@@ -99,6 +99,15 @@ async def test_stop_ends_every_process_of_a_stubborn_job(bridge: Bridge) -> None
     assert (await bridge.ask(Verb.STOP, "t-2", grace_s=1))[0].fault is None
 
 
+async def test_stop_asked_again_with_less_patience_is_quicker(bridge: Bridge) -> None:
+    """The shorter grace counts; a longer one changes nothing."""
+    await bridge.submit("t-3", ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"])
+    await bridge.running("t-3")
+    for grace_s in (1000, 0.1, 1000):
+        await bridge.ask(Verb.STOP, "t-3", grace_s=grace_s)
+    assert (await bridge.ended("t-3"))["signal"] == "SIGKILL"
+
+
 async def test_background_processes_end_with_the_command(bridge: Bridge) -> None:
     """The job is over when its command is; a daemon that it left does not hold it open."""
     await bridge.submit("b-1", ["sh", "-c", "setsid sleep 1000 & echo started"])
