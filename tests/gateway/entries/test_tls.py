@@ -20,7 +20,7 @@ from gateway.core.refusals import Code, Refusal
 from gateway.core.websocket import close_frame
 from gateway.entries import tls
 from tests.gateway import world
-from tests.gateway.entries.http.house import House, Peer, crlf, open_house, visit
+from tests.gateway.entries.http.house import House, Peer, crlf, open_house, tidy, visit
 from tests.gateway.entries.http.test_conversation import PAGE
 from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, echo_heads, get
 
@@ -239,3 +239,21 @@ async def test_greeting_leaves_the_bytes_where_they_are() -> None:
         right.send(b"GET / HTTP/1.1\r\n")
         assert (await tls.greeting(left)).server_name is None
         assert left.recv(100) == b"GET / HTTP/1.1\r\n"
+
+
+async def test_the_console_by_its_name(tmp_path: Path, authority: Authority) -> None:
+    """On the https port, beside the entries."""
+
+    async def control(reader: Reader, writer: Writer) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+
+    async with (
+        await asyncio.start_unix_server(tidy(control), tmp_path / "control.sock"),
+        open_tls_house(tmp_path, authority) as house,
+        visit_tls(house, authority, "console.localhost") as peer,
+    ):
+        await peer.send(f"GET /jobs HTTP/1.1\nHost: console.localhost:{house.port}\n\n")
+        status, _, body = await peer.response()
+        assert status == 200
+        assert b"X-Forwarded-Proto: https\r\n" in body

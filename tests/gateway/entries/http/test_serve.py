@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import resource
+import socket
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
 from pathlib import Path
@@ -127,3 +130,24 @@ async def test_a_websocket_library_on_both_sides(tmp_path: Path) -> None:
                 await client.recv()
             assert caught.value.rcvd is not None
             assert (caught.value.rcvd.code, caught.value.rcvd.reason) == (1008, "withdrawn")
+
+
+async def test_without_descriptors_people_wait_and_are_served_later(tmp_path: Path) -> None:
+    """The listener neither spins nor dies."""
+    async with open_house(tmp_path, echo_heads, level=Level.OPEN) as house:
+        with socket.socket() as sock:
+            sock.setblocking(False)
+            before = resource.getrlimit(resource.RLIMIT_NOFILE)
+            lowest_free = os.dup(sock.fileno())
+            os.close(lowest_free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
+            try:
+                await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", house.port))
+                await asyncio.sleep(0.1)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            reader, writer = await asyncio.open_connection(sock=sock)
+            writer.write(f"GET / HTTP/1.1\r\nHost: {house.host}\r\n\r\n".encode())
+            async with asyncio.timeout(5):
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+            writer.transport.abort()

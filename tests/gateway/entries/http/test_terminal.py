@@ -153,6 +153,30 @@ async def test_withdrawal_is_told_and_ends_both_sides(tmp_path: Path) -> None:
         assert caught.value.rcvd.code == 1008
 
 
+async def test_withdrawal_before_the_shell_runs(tmp_path: Path) -> None:
+    """While the browser has not told its size, and while the bridge is asked."""
+    for told_size in (False, True):
+        folder = tmp_path / str(told_size)
+        folder.mkdir()
+        async with open_terminal(folder, None, world.grant()) as house:
+
+            def lend_late(house: House = house) -> socket.socket:
+                house.remove(world.grant())
+                mine, theirs = socket.socketpair()
+                mine.close()
+                return theirs
+
+            house.shell = lend_late
+            async with dial(house, house.ticket("s2", 2)) as client:
+                if told_size:
+                    await client.send('{"rows": 40, "cols": 100}')
+                else:
+                    house.remove(world.grant())
+                assert json.loads(await hear(client))["error"]["code"] == "withdrawn"
+                with pytest.raises(ConnectionClosed):
+                    await hear(client)
+
+
 async def test_a_bridge_that_says_no(tmp_path: Path) -> None:
     """The reason is told in the terminal."""
     async with open_terminal(tmp_path) as house:
