@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.actions.context import Context, Person
 from control.domain.errors import ProblemError
-from control.store import audit
+from control.store import audit, feed
 
 SETTLE_S: Final = 1.0
 """How long a withdrawal waits for the gateways to confirm."""
@@ -56,8 +56,13 @@ async def acting(ctx: Context, who: Person, action: str, subject: str) -> AsyncI
         raise
 
 
+async def reached(act: Act) -> int:
+    """The revision of what the action wrote: what it gave is good at a gateway that holds it."""
+    return await feed.latest(act.session)
+
+
 async def settle(ctx: Context, revision: int) -> Withdrawal:
-    """Waits up to SETTLE_S until every live gateway holds `revision`."""
+    """Waits up to SETTLE_S until every live gateway holds `revision`: a right given is good, one taken away is gone."""
     pending = await ctx.gateways.settled(revision, SETTLE_S) if revision else ()
     # A gateway that does not hear us stops serving a snapshot that is too old.
     return Withdrawal(pending, ctx.now() + ctx.settings.max_stale_s if pending else None)

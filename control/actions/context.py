@@ -31,13 +31,16 @@ class Gateways(Protocol):
 
 
 class Apps(Protocol):
-    """The apps that can be submitted by name. What they need is installed by the first job that needs it."""
+    """The apps that can be submitted by name. What one needs is installed by its first job, or before."""
 
     def known(self) -> tuple[App, ...]:
         """All of them, in the order in which they are offered."""
 
     def state(self, name: str) -> AppState:
         """How far the installation of one is. Raises KeyError for an unknown name."""
+
+    async def install(self, name: str) -> None:
+        """Begins the installation, or joins the one under way; returns at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 import asyncssh
 
-from control.actions.acting import acting, settle
+from control.actions.acting import acting, reached, settle
 from control.actions.context import Context, Person
 from control.domain.errors import Code, FieldCode, fault, invalid, problem
 from control.store import people
@@ -38,6 +38,8 @@ async def add(ctx: Context, who: Person, text: str, name: str | None) -> SshKey:
             now=act.now,
         )
         act.detail["fingerprint"] = row.fingerprint
+        revision = await reached(act)
+    await settle(ctx, revision)
     return row
 
 

@@ -15,7 +15,7 @@ from typing import Final, cast
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from control.actions.acting import acting
+from control.actions.acting import acting, reached, settle
 from control.actions.context import Context, Person
 from control.domain.errors import Code, Language, Problem, ProblemError, problem
 from control.store import audit, people
@@ -56,6 +56,8 @@ async def sign_in(ctx: Context, username: str, password: str, address: str) -> S
     )
     async with acting(ctx, _person(user, address, new.id), "session.start", f"session:{new.id}") as act:
         await people.add_session(act.session, user, new, act.now)
+        revision = await reached(act)
+    await settle(ctx, revision)
     return made
 
 

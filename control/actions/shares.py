@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from control.actions.acting import Withdrawal, acting, settle
+from control.actions.acting import Withdrawal, acting, reached, settle
 from control.actions.context import Context, Person
 from control.actions.entries import EntrySeen, seen
 from control.actions.rights import entry_named, own_entry
@@ -140,10 +140,12 @@ async def redeem(ctx: Context, who: Person, code: str, reference: str | None) ->
             job = await act.session.get_one(Job, entry.job_id)
             if job.owner_id != who.id:
                 await shares.redeem(act.session, share, await act.session.get_one(User, who.id), act.now)
+            revision = await reached(act)
     except ProblemError as refusal:
         if refusal.problem.code is Code.SHARE_CODE_WRONG:
             await _count_wrong(ctx, who)
         raise
+    await settle(ctx, revision)
     async with ctx.db.read() as session:
         return (await seen(session, ctx, who, [(entry, job)]))[0]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from control.actions.acting import acting, settle
+from control.actions.acting import acting, reached, settle
 from control.actions.context import Context, Person
 from control.actions.rights import passable_entry
 from control.actions.sessions import digest, new_token
@@ -62,6 +62,8 @@ async def make(ctx: Context, who: Person, wish: Wish) -> MadeToken:
         )
         act.subject = f"token:{row.id}"
         act.detail |= {"scope": wish.scope.value, "entry": row.entry_id}
+        revision = await reached(act)
+    await settle(ctx, revision)
     return MadeToken(row, secret)
 
 

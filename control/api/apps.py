@@ -7,7 +7,7 @@ from typing import Final, Literal
 from control.actions import apps
 from control.actions.apps import AppSeen
 from control.api.asked import Asked
-from control.api.route import Shape, route
+from control.api.route import Access, Shape, route
 from control.api.shapes.entries import EntryTemplate, print_spec
 
 
@@ -36,6 +36,11 @@ async def list_apps(asked: Asked) -> list[App]:
     return [_print(asked, seen) for seen in apps.known(asked.ctx)]
 
 
+async def install_app(asked: Asked, app: str) -> App:
+    """Begins an app's installation, or joins the one under way, ahead of its first job."""
+    return _print(asked, await apps.install(asked.ctx, asked.who, app))
+
+
 def _print(asked: Asked, seen: AppSeen) -> App:
     language, app, state = asked.language, seen.app, seen.state
     message = None if state.message is None else state.message.say(language, {})
@@ -50,4 +55,7 @@ def _print(asked: Asked, seen: AppSeen) -> App:
     )
 
 
-ROUTES: Final = (route("GET", "/apps", list_apps),)
+ROUTES: Final = (
+    route("GET", "/apps", list_apps),
+    route("POST", "/apps/{app}/install", install_app, access=Access.ADMIN, status=202),
+)

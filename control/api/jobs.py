@@ -12,10 +12,11 @@ from control.actions.submission import Wish
 from control.api.asked import Asked
 from control.api.route import Answer, Body, Query, Shape, route
 from control.api.shapes.entries import EntrySpec, read_specs
-from control.api.shapes.jobs import Job, StateWord, ViewWord, print_job
+from control.api.shapes.jobs import Job, StateWord, ViewWord, print_job, told_of
 from control.api.values import Instant, Line, Listed, PageQuery, Raw, When
 from control.domain import conditions, events, status_text
 from control.domain.jobs.states import State
+from control.domain.status_text import Happened
 from control.store.listing import JobFilter
 
 _MOST_PARTS: Final = 256
@@ -149,27 +150,13 @@ async def show_status(asked: Asked, job: str, query: StatusQuery) -> Status:  # 
     """Why a job is as it is: status, conditions, events, and the same as text."""
     row, happened = await jobs.events(asked.ctx, asked.who, job)
     held = conditions.from_plain(row.conditions)
-    because = None if row.reason_code is None else (row.reason_code, row.reason_params)
-    text = status_text.render(
-        row.state,
-        held,
-        [status_text.Happened(each.at, each.kind, each.code, each.params) for each in happened],
-        container=row.id,
-        because=because,
-        language=asked.language,
-    )
+    told = [Happened(each.at, each.kind, each.code, told_of(row.id, each.params)) for each in happened]
+    because = None if row.reason_code is None else (row.reason_code, told_of(row.id, row.reason_params))
+    text = status_text.render(row.state, held, told, container=row.id, because=because, language=asked.language)
     return Status(
         status=status_text.STATUS_WORDS[row.state],
         conditions=[_print_condition(asked, each) for each in held],
-        events=[
-            Event(
-                at=each.at,
-                kind=each.kind.value,
-                reason=events.reason(each.code, each.params),
-                message=events.message(each.code, each.params, asked.language),
-            )
-            for each in happened
-        ],
+        events=[_print_event(asked, each) for each in told],
         text=text,
     )
 
@@ -185,6 +172,15 @@ def _print_condition(asked: Asked, condition: conditions.Condition) -> Condition
         reason=condition.code.value or None,
         message=condition.message(asked.language) or None,
         since=condition.since,
+    )
+
+
+def _print_event(asked: Asked, event: Happened) -> Event:
+    return Event(
+        at=event.at,
+        kind=event.kind.value,
+        reason=events.reason(event.code, event.params),
+        message=events.message(event.code, event.params, asked.language),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from control.actions.jobs import Deed, JobSeen
 from control.api.route import Shape
@@ -69,7 +69,7 @@ class Job(Shape):
 def print_job(seen: JobSeen, language: Language, settings: Settings) -> Job:
     """A job with its entries."""
     row = seen.job
-    code = row.reason_code
+    code, params = row.reason_code, told_of(row.id, row.reason_params)
     return Job(
         id=row.id,
         name=row.name,
@@ -78,8 +78,8 @@ def print_job(seen: JobSeen, language: Language, settings: Settings) -> Job:
         cluster=row.cluster,
         partition=row.partition,
         state=row.state.value,
-        reason=None if code is None else events.reason(code, row.reason_params),
-        message=None if code is None else events.message(code, row.reason_params, language),
+        reason=None if code is None else events.reason(code, params),
+        message=None if code is None else events.message(code, params, language),
         node=row.node or None,
         nodes=row.nodes,
         containers=[row.id] if row.scheduled_at is not None else [],
@@ -103,6 +103,11 @@ def print_job(seen: JobSeen, language: Language, settings: Settings) -> Job:
         revision=row.revision,
         entries=[print_entry(entry, language, settings) for entry in seen.entries],
     )
+
+
+def told_of(job_id: str, params: dict[str, Any]) -> dict[str, Any]:
+    """An event's parameters with the job that it is told of, which events do not repeat."""
+    return {"job": job_id, **params}
 
 
 def _hours(seen: JobSeen) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from control.actions import tokens
 from control.actions.acting import acting, settle
 from control.actions.context import Context, Person
 from control.domain.errors import Code, problem
-from control.store import audit, people
+from control.store import audit, feed, people
 from control.store.tables import User
+from gateway.contract.people import Scope
 from tests.control.actions.refused import refused
 from tests.control.api.desk import START, Desk
 
@@ -59,3 +61,11 @@ async def test_nothing_to_withdraw_waits_for_nobody(desk: Desk) -> None:
     desk.gateways.behind = ("web-0",)
     assert (await settle(desk.ctx, 0)).pending == ()
     assert desk.gateways.asked == []
+
+
+async def test_what_was_given_is_good_once_the_gateways_hold_it(desk: Desk, alice: Person) -> None:
+    """A token used right after its answer is known everywhere: the answer waits, as for withdrawals."""
+    made = await tokens.make(desk.ctx, alice, tokens.Wish("t", Scope.API, None, None))
+    async with desk.db.read() as session:
+        revision = await feed.revision_of(session, "token", made.row.id)
+    assert desk.gateways.asked == [revision]

@@ -140,12 +140,16 @@ class FakeApps:
     """One app, whose installation a test decides."""
 
     now: AppState = field(default_factory=lambda: AppState(Installed.READY))
+    installs: list[str] = field(default_factory=list)
 
     def known(self) -> tuple[App, ...]:
         return (LAB,)
 
     def state(self, name: str) -> AppState:
         return self.now
+
+    async def install(self, name: str) -> None:
+        self.installs.append(name)
 
 
 @dataclass

@@ -23,3 +23,10 @@ async def test_an_apps_installation_is_told(desk: Desk, alice: Caller) -> None:
     desk.apps.now = AppState(Installed.INSTALLING, 0.25, Sentence("安装中", "installing"))
     [app] = (await alice.get("/apps")).body
     assert app["install"] == {"state": "installing", "progress": 0.25, "message": "installing"}
+
+
+async def test_an_administrator_has_an_app_installed_ahead(desk: Desk, admin: Caller) -> None:
+    """So that the first person need not wait."""
+    begun = await admin.post("/apps/jupyterlab/install")
+    assert (begun.status, begun.body["name"], desk.apps.installs) == (202, "jupyterlab", ["jupyterlab"])
+    assert (await admin.post("/apps/doom/install")).code == "not_found"

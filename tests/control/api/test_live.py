@@ -38,7 +38,7 @@ async def test_a_change_of_an_own_job_comes_whole(desk: Desk, alice: Caller) -> 
         assert [job["id"] for job in first["jobs"]] == [made.body["id"]]
         assert first["jobs"][0]["state"] == "queued"
         await desk.move(made.body["id"], State.CREATING)
-        assert (await heard(ws))["jobs"][0]["message"] == "成功将 … 分配到 …"
+        assert (await heard(ws))["jobs"][0]["message"] == f"成功将 {made.body['id']} 分配到 …"
         await desk.move(made.body["id"], State.RUNNING)
         assert (await heard(ws))["jobs"][0]["state"] == "running"
         await alice.post(f"/jobs/{made.body['id']}/entries", WEB)

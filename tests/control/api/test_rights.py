@@ -39,6 +39,7 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "remove_user": (401, 403, 403, 204),
     "list_clusters": (401, 200, 200, 200),
     "list_apps": (401, 200, 200, 200),
+    "install_app": (401, 403, 403, 202),
     "submit_job": (401, 201, 201, 201),
     "list_jobs": (401, 200, 200, 200),
     "show_job": (401, 404, 200, 200),
@@ -116,7 +117,7 @@ async def make_world(desk: Desk, number: int) -> World:
     parts = {"job": job["id"], "entry": entry["id"], "grant": grant, "key": key.body["id"], "token": token.body["id"]}
     return World(
         {"nobody": desk.anyone, **callers},
-        parts | {"user": victim},
+        parts | {"user": victim, "app": "jupyterlab"},
         {
             "sign_in": {"username": "owner", "password": PASSWORD},
             "change_me": {"language": "en"},
@@ -125,6 +126,7 @@ async def make_world(desk: Desk, number: int) -> World:
             "add_token": {"name": "another"},
             "add_user": {"username": f"new{number}", "password": PASSWORD},
             "change_user": {"disabled": True},
+            "install_app": (401, 403, 403, 202),
             "submit_job": {"command": ["true"]},
             "add_entry": web | {"name": "two", "target_port": 8001},
             "change_entry": {"level": "login"},
