@@ -1,6 +1,6 @@
 /** An entry as it is being filled in: checked while typing, and turned into the API's EntrySpec. Pure. */
 
-import type { Entry, EntrySpec, Level, Protocol } from "@/api/types";
+import type { EntrySpec, Level, Protocol } from "@/api/types";
 
 export interface Draft {
   name: string;
@@ -75,19 +75,6 @@ export function specOf(draft: Draft): EntrySpec {
   else spec.target_port = draft.auto ? "auto" : Number(draft.port);
   if (draft.appProtocol !== "http1" && !draft.terminal) spec.app_protocol = draft.appProtocol;
   return spec;
-}
-
-export function draftOf(entry: Entry): Draft {
-  return {
-    name: entry.name,
-    protocol: entry.protocol,
-    random: entry.port_kind === "random",
-    level: entry.level,
-    port: entry.target_port === null ? "" : String(entry.target_port),
-    auto: false,
-    terminal: entry.service === "terminal",
-    appProtocol: entry.app_protocol as Draft["appProtocol"],
-  };
 }
 
 export function takenBy(entries: { name: string; target_port?: number | "auto" | null }[]): Taken {
