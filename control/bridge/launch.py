@@ -55,7 +55,7 @@ class Launcher:
         self._environments.forget_interrupted()
         for job in self._places.known():
             job_dir = self._places.job(job)
-            if (job_dir / "spec.json").exists() and read_status(job_dir) is None:
+            if settle(job_dir, self._clock()) is None and (job_dir / "spec.json").exists():
                 self._begin(job)
 
     def leave(self) -> None:

@@ -56,6 +56,8 @@ def settle(job_dir: Path, now: float) -> dict[str, Any] | None:
     status = read_status(job_dir)
     for _ in range(_RETRIES):
         if status is None or status["state"] in ("ended", "lost") or is_alive(status["shim"]):
+            if status is not None and status["state"] == "lost":
+                remove_cgroups(job_dir)  # at the burial the last process may not have been gone yet
             return status
         # The shim may have written its last word between our two looks.
         previous, status = status, read_status(job_dir)
