@@ -21,5 +21,5 @@ async def test_a_shim_that_is_gone_is_not_running(tmp_path: Path) -> None:
 async def test_a_shim_that_does_not_come_up_says_why(tmp_path: Path) -> None:
     """In its own last words."""
     (tmp_path / "status.json").mkdir()
-    with pytest.raises(OSError, match="the shim did not come up: status.json cannot be written"):
+    with pytest.raises(OSError, match=r"the shim did not come up: status\.json cannot be written"):
         await spawn(tmp_path)
