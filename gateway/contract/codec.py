@@ -11,20 +11,22 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from gateway.contract.people import Grant, Key, Session, Token, User
-from gateway.contract.routes import Certificate, Entry, Job, Secret
+from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
+from gateway.contract.routes import Authority, Certificate, Entry, Job, Secret
 
-Record = User | Key | Session | Token | Grant | Job | Entry | Certificate | Secret
+Record = User | Key | Session | Token | ClientCertificate | Grant | Job | Entry | Certificate | Authority | Secret
 
 RECORD_KINDS: Final[dict[str, type[Record]]] = {
     "user": User,
     "key": Key,
     "session": Session,
     "token": Token,
+    "client": ClientCertificate,
     "grant": Grant,
     "job": Job,
     "entry": Entry,
     "certificate": Certificate,
+    "authority": Authority,
     "secret": Secret,
 }
 _KIND_OF: Final[dict[type[Record], str]] = {shape: kind for kind, shape in RECORD_KINDS.items()}

@@ -1,4 +1,4 @@
-"""Who may pass: users, their keys, sessions and tokens, and the grants that share codes gave."""
+"""Who may pass: users, their keys, sessions, tokens and client certificates, and the grants that share codes gave."""
 
 from __future__ import annotations
 
@@ -66,3 +66,17 @@ class Grant:
     entry_id: int
     user_id: int
     expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A TLS client certificate by which a person passes one entry.
+
+    `fingerprint` is the hex SHA-256 of the certificate (DER); `expires_at` is its own end.
+    """
+
+    id: int
+    user_id: int
+    entry_id: int
+    fingerprint: str
+    expires_at: float

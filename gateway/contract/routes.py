@@ -132,3 +132,11 @@ class Secret:
     use: str
     generation: int
     value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """An authority of our own, PEM, whose client certificates gateways look at; its key stays at control."""
+
+    id: str
+    certificate_pem: str

@@ -4,7 +4,7 @@ A record gives grounds for as long as it exists and the facts that the ground vo
 same. A claim is a ground together with these facts, so that comparing the claims of two snapshots
 tells exactly what was withdrawn between them.
 
-user:3  session:abc  token:12  key:9  grant:45  job:jupyter-17  entry:17  entry:17:login  entry:17:open
+user:3  session:abc  token:12  key:9  client:8  grant:45  job:jupyter-17  entry:17  entry:17:login  entry:17:open
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gateway.contract.codec import Record
-from gateway.contract.people import Grant, Key, Session, Token, User
+from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, Protocol, Service
 
 Claim = tuple[str, object]
@@ -36,6 +36,11 @@ def token_ground(token_id: int) -> str:
 def key_ground(key_id: int) -> str:
     """The SSH key still stands in the person's profile."""
     return f"key:{key_id}"
+
+
+def client_ground(client_id: int) -> str:
+    """The client certificate was not revoked."""
+    return f"client:{client_id}"
 
 
 def grant_ground(grant_id: int) -> str:
@@ -65,8 +70,8 @@ def open_to_users(entry: Entry) -> bool:
 
 
 def expires_at(record: Record) -> float | None:
-    """When a session's, token's or grant's time is over, in epoch seconds; None for what has no end."""
-    return record.expires_at if isinstance(record, Session | Token | Grant) else None
+    """When a credential's or grant's time is over, in epoch seconds; None for what has no end."""
+    return record.expires_at if isinstance(record, Session | Token | ClientCertificate | Grant) else None
 
 
 def expired(record: Record, now: float) -> bool:
@@ -90,6 +95,8 @@ def _claims(record: Record) -> Iterable[Claim]:
             yield session_ground(record.id), (record.user_id, record.token_hash)
         case Token():
             yield token_ground(record.id), (record.user_id, record.token_hash, record.scope, record.entry_id)
+        case ClientCertificate():
+            yield client_ground(record.id), (record.user_id, record.entry_id, record.fingerprint)
         case Grant():
             yield grant_ground(record.id), (record.entry_id, record.user_id)
         case Job() if record.phase is not JobPhase.ENDED:
@@ -97,7 +104,7 @@ def _claims(record: Record) -> Iterable[Claim]:
         case Entry():
             yield from _entry_claims(record)
         case _:
-            return  # certificates, secrets, disabled people and ended jobs give no ground
+            return  # certificates, authorities, secrets, disabled people and ended jobs give no ground
 
 
 def _entry_claims(entry: Entry) -> Iterable[Claim]:

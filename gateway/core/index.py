@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from typing import TypeVar, cast
 
 from gateway.contract.codec import RECORD_KINDS, Record
-from gateway.contract.people import Grant, Key, Session, Token, User
+from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
 from gateway.contract.routes import Entry, Job, PortKind, Protocol
 from gateway.core.grounds import claims
 
@@ -102,7 +102,7 @@ def _names(record: Record) -> Iterable[Name]:
     match record:
         case User():
             yield "name", record.name
-        case Key():
+        case Key() | ClientCertificate():
             yield "fingerprint", record.fingerprint
         case Session() | Token():
             yield "hash", record.token_hash
@@ -115,13 +115,14 @@ def _names(record: Record) -> Iterable[Name]:
         case Entry():
             yield from _entry_names(record)
         case _:
-            return  # certificates and secrets are found by going through all of them
+            return  # certificates, authorities and secrets are found by going through all of them
 
 
 def _entry_names(entry: Entry) -> Iterable[Name]:
     yield "label", entry.label
-    if entry.protocol in (Protocol.HTTP, Protocol.HTTPS):
+    if entry.protocol is not Protocol.SSH:
         yield "host", (entry.host.lower(), entry.port)
+        yield "name", entry.host.lower()
     if entry.port_kind is PortKind.RANDOM:
         yield "port", entry.port
     if fixed_ssh(entry):

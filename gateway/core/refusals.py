@@ -32,6 +32,7 @@ class Code(StrEnum):
     UNSUPPORTED = "unsupported"
     OPEN_NEEDS_SSHD = "open_needs_sshd"
     NEEDS_TLS = "needs_tls"
+    NEEDS_CERTIFICATE = "needs_certificate"
     STALE = "snapshot_stale"
     CONTROL_AWAY = "control_away"
     BAD_REQUEST = "bad_request"
@@ -178,6 +179,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "This entry cannot be used over an unencrypted port.",
         "请使用加密连接，或让所有者将入口改为“开放”级别。",
         "Use an encrypted connection, or ask the owner to set the level to open.",
+    ),
+    Code.NEEDS_CERTIFICATE: Sentence(
+        401,
+        "此客户端证书不能用于该入口，或者已过期、已被撤销。",
+        "This client certificate is not for this entry, has expired, or was withdrawn.",
+        "请在控制台中为该入口下载新的客户端证书。",
+        "Download a new client certificate for the entry in the console.",
     ),
     Code.STALE: Sentence(
         503,

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gateway.contract.codec import Change, Record
-from gateway.contract.people import Grant, Key, Session, Token, User
-from gateway.contract.routes import Certificate, Entry, Job, JobPhase, Protocol, Secret
+from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
+from gateway.contract.routes import Authority, Certificate, Entry, Job, JobPhase, Protocol, Secret
 from gateway.core.grounds import Claim, claims, expired, expires_at
 from gateway.core.index import Index, fixed_ssh
 
@@ -69,7 +69,7 @@ class Table:
         self.confirmed_at = max(self.confirmed_at, now)
 
     def lapse(self, now: float) -> frozenset[str]:
-        """The grounds of sessions, tokens and grants whose time ran out since the last call."""
+        """The grounds of credentials and grants whose time ran out since the last call."""
         over: set[str] = set()
         while self._expiries and self._expiries[0][0] <= now:
             due = heapq.heappop(self._expiries)
@@ -93,8 +93,12 @@ class Table:
         return self._index.get(Entry, entry_id)
 
     def entry_by_host(self, host: str, port: int) -> Entry | None:
-        """The http or https entry that people reach by this lower-case host name on this public port."""
+        """The http, https or tcp entry that people reach by this lower-case host name on this public port."""
         return self._index.first(Entry, "host", (host, port))
+
+    def entry_by_name(self, host: str) -> Entry | None:
+        """The http, https or tcp entry of this lower-case host name, whatever its port."""
+        return self._index.first(Entry, "name", host)
 
     def entry_by_port(self, port: int) -> Entry | None:
         """The entry that has this random port."""
@@ -161,6 +165,10 @@ class Table:
         """The API token of this hex SHA-256."""
         return self._index.first(Token, "hash", token_hash)
 
+    def client(self, fingerprint: str) -> ClientCertificate | None:
+        """The client certificate of this hex SHA-256."""
+        return self._index.first(ClientCertificate, "fingerprint", fingerprint)
+
     def grant(self, entry_id: int, user_id: int) -> Grant | None:
         """What a share code of this entry gave this user."""
         return self._index.first(Grant, "pair", (entry_id, user_id))
@@ -175,6 +183,10 @@ class Table:
     def certificates(self) -> list[Certificate]:
         """Every certificate with its key."""
         return self._index.whole(Certificate)
+
+    def authorities(self) -> list[Authority]:
+        """Those whose client certificates are looked at."""
+        return self._index.whole(Authority)
 
     def secrets(self, use: str) -> list[Secret]:
         """The secrets for a use (`ticket`, `ssh-host`), the one that signs first."""

@@ -1,4 +1,4 @@
-"""Who is at the door: sealed tickets, bearer tokens and key fingerprints become a Visitor.
+"""Who is at the door: sealed tickets, bearer tokens, key and certificate fingerprints become a Visitor.
 
 A Visitor says who came and on what credential; what they may do is decided elsewhere. Sealing is
 AES-256-GCM under a key that HKDF (RFC 5869) derives from the shared secret for one purpose only, so
@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gateway.contract.people import Scope, Session, Token
 from gateway.contract.routes import Entry, Secret
-from gateway.core.grounds import key_ground, session_ground, token_ground
+from gateway.core.grounds import client_ground, key_ground, session_ground, token_ground
 from gateway.core.table import Table
 
 NONCE_BYTES: Final = 12
@@ -38,6 +38,7 @@ class Via(StrEnum):
     TOKEN = "token"  # noqa: S105 - the name of a credential
     KEY = "key"
     PASSWORD = "password"  # noqa: S105 - the name of a credential
+    CERTIFICATE = "certificate"
     NONE = "none"
 
 
@@ -135,6 +136,17 @@ def by_key(fingerprint: str, user_name: str, table: Table) -> Visitor | None:
         return None
     mine = [key for key in table.key(fingerprint) if key.user_id == user.id]
     return _visitor(user.id, key_ground(mine[0].id), Via.KEY, table) if mine else None
+
+
+def by_certificate(fingerprint: str, table: Table, entry: Entry) -> Visitor | None:
+    """The person to whom the client certificate of this hex SHA-256 was given, when it was for this entry.
+
+    The certificate's signature and its owner's key are the handshake's to check.
+    """
+    client = table.client(fingerprint)
+    if client is None or client.entry_id != entry.id:
+        return None
+    return _visitor(client.user_id, client_ground(client.id), Via.CERTIFICATE, table)
 
 
 def by_password(user_id: int, table: Table) -> Visitor | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.contract.codec import Record
-from gateway.contract.people import Grant, Key, Scope, Session, Token, User
+from gateway.contract.people import ClientCertificate, Grant, Key, Scope, Session, Token, User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, PortKind, Protocol, Secret, Service, Target
 from gateway.core.decide import Admission, decide
 from gateway.core.table import Table
@@ -43,6 +43,18 @@ def token(
 def key(key_id: int = 9, user_id: int = 1, fingerprint: str = "SHA256:aaa") -> Key:
     """An SSH key."""
     return Key(key_id, user_id, fingerprint)
+
+
+def client(
+    client_id: int = 8,
+    user_id: int = 1,
+    *,
+    entry_id: int = 17,
+    fingerprint: str = "ab" * 32,
+    expires_at: float = NOW + 3600,
+) -> ClientCertificate:
+    """A client certificate for entry 17."""
+    return ClientCertificate(client_id, user_id, entry_id, fingerprint, expires_at)
 
 
 def grant(grant_id: int = 45, entry_id: int = 17, user_id: int = 2, *, expires_at: float | None = None) -> Grant:

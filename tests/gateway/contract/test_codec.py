@@ -19,7 +19,7 @@ from gateway.contract.codec import (
     key_of,
     kind_of,
 )
-from gateway.contract.routes import Certificate
+from gateway.contract.routes import Authority, Certificate
 from tests.gateway import world
 from tests.gateway.core.test_table import records
 
@@ -28,10 +28,12 @@ ONE_OF_EACH: list[Record] = [
     world.key(),
     world.session(),
     world.token(),
+    world.client(),
     world.grant(),
     world.job(),
     world.entry(),
     Certificate("c", ("*.proxy.localhost", "x.example"), "chain", "key", default=True),
+    Authority("clients-1", "pem"),
     world.SECRET,
 ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.contract.codec import Record
-from gateway.contract.routes import Certificate, JobPhase, Level, Protocol, Service
+from gateway.contract.routes import Authority, Certificate, JobPhase, Level, Protocol, Service
 from gateway.core.grounds import claims, expired, open_to_anyone, open_to_users
 from tests.gateway import world
 
@@ -25,6 +25,7 @@ def grounds(record: Record) -> set[str]:
         (world.session("abc"), {"session:abc"}),
         (world.token(12), {"token:12"}),
         (world.key(9), {"key:9"}),
+        (world.client(8), {"client:8"}),
         (world.grant(45), {"grant:45"}),
         (world.job("j-1"), {"job:j-1"}),
         (world.job("j-1", phase=JobPhase.UNREACHABLE), {"job:j-1"}),
@@ -35,6 +36,7 @@ def grounds(record: Record) -> set[str]:
         (world.entry(17, level=Level.OPEN, protocol=Protocol.SSH), {"entry:17"}),
         (world.entry(17, level=Level.OPEN, service=Service.TERMINAL), {"entry:17"}),
         (world.SECRET, set()),
+        (Authority("clients-1", "pem"), set()),
         (Certificate("c", ("*.proxy.localhost",), "chain", "key"), set()),
     ],
 )
@@ -53,6 +55,9 @@ def test_each_record_gives_its_grounds(record: Record, expected: set[str]) -> No
         (world.session(), world.session(expires_at=world.NOW + 9), True),
         (world.session(), world.session(token_hash="other"), False),
         (world.key(), world.key(fingerprint="SHA256:bbb"), False),
+        (world.client(), world.client(expires_at=world.NOW + 9), True),
+        (world.client(), world.client(entry_id=18), False),
+        (world.client(), world.client(user_id=2), False),
         (world.user(), replace(world.user(), role="admin"), True),
         (world.grant(), world.grant(user_id=3), False),
     ],
@@ -76,3 +81,4 @@ def test_only_what_has_an_end_expires() -> None:
     assert not expired(world.token(), world.NOW)
     assert not expired(world.token(expires_at=world.NOW + 1), world.NOW)
     assert expired(world.token(expires_at=world.NOW), world.NOW)
+    assert expired(world.client(expires_at=world.NOW), world.NOW)

@@ -58,11 +58,14 @@ def test_of_two_bearers_the_lowest_id_is_found() -> None:
         (world.key(), "fingerprint", "SHA256:aaa"),
         (world.session(), "hash", "hash-s1"),
         (world.token(), "hash", "token-12"),
+        (world.client(), "fingerprint", "ab" * 32),
         (world.grant(), "user", 2),
         (world.grant(), "pair", (17, 2)),
         (world.job(), "name", "jupyter"),
         (world.job(), "owner", 1),
         (world.entry(), "label", f"{17:032x}"),
+        (world.entry(host="A.example"), "name", "a.example"),
+        (world.entry(protocol=Protocol.TCP, port=8999, host="a.example"), "host", ("a.example", 8999)),
     ],
 )
 def test_each_record_is_found_by_its_names(record: Record, word: str, name: Hashable) -> None:
@@ -72,8 +75,8 @@ def test_each_record_is_found_by_its_names(record: Record, word: str, name: Hash
     assert index.first(type(record), word, name) == record
 
 
-def test_only_web_entries_have_a_host() -> None:
-    """An ssh or tcp entry is not found by host name."""
+def test_an_ssh_entry_has_no_host() -> None:
+    """ssh tells no name to route by, so that an ssh entry is not found by host name."""
     index = Index()
     index.put(world.entry(1, protocol=Protocol.SSH, host="a.example", port=8022))
     assert index.first(Entry, "host", ("a.example", 8022)) is None

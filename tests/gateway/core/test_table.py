@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.contract.codec import Change, Record, key_of, kind_of
 from gateway.contract.people import Scope
-from gateway.contract.routes import Certificate, JobPhase, Level, PortKind, Protocol, Secret
+from gateway.contract.routes import Authority, Certificate, JobPhase, Level, PortKind, Protocol, Secret
 from gateway.core.grounds import claims
 from gateway.core.table import Table, Way
 from tests.gateway import world
@@ -24,6 +24,14 @@ records: st.SearchStrategy[Record] = st.one_of(
     st.builds(world.key, small, small, st.sampled_from(["SHA256:a", "SHA256:b"])),
     st.builds(world.session, names, small, expires_at=st.floats(NOW - 5, NOW + 5)),
     st.builds(world.token, small, small, scope=st.sampled_from(Scope), entry_id=st.none() | small, expires_at=instants),
+    st.builds(
+        world.client,
+        small,
+        small,
+        entry_id=small,
+        fingerprint=st.sampled_from(["aa", "bb"]),
+        expires_at=st.floats(NOW - 5, NOW + 5),
+    ),
     st.builds(world.grant, small, small, small, expires_at=instants),
     st.builds(world.job, jobs, small, phase=st.sampled_from(JobPhase)),
     st.builds(
@@ -70,6 +78,8 @@ def answers(table: Table) -> list[object]:
             for host in ("a.example", f"{1:032x}.proxy.localhost")
             for port in (8888, 40000)
         ],
+        [table.entry_by_name(host) for host in ("a.example", f"{1:032x}.proxy.localhost")],
+        [table.client(fingerprint) for fingerprint in ("aa", "bb")],
         [table.entry_by_port(port) for port in (8888, 40000)],
         sorted(table.random_ports().items()),
         [(table.job(name), table.ssh_way(name)) for name in ("jupyter-1", "train-2")],
@@ -165,6 +175,7 @@ def test_entries_are_found_by_label_host_and_port() -> None:
     assert held.entry_by_host("a.example", 8888) == web
     assert held.entry_by_host("a.example", 8443) is None
     assert held.entry_by_port(40000) == tcp
+    assert held.entry_by_name(tcp.host) == tcp
     assert held.random_ports() == {40000: Protocol.TCP}
 
 
@@ -191,7 +202,8 @@ def test_names_of_ended_jobs_are_free() -> None:
 def test_the_newest_secret_signs() -> None:
     """Secrets of one use come newest first; certificates are all listed."""
     older, newer = Secret("a", "ticket", 1, "x"), Secret("b", "ticket", 2, "y")
-    certificate = Certificate("c", ("a.example",), "chain", "key")
-    held = world.table(older, newer, Secret("h", "ssh-host", 1, "z"), certificate)
+    certificate, authority = Certificate("c", ("a.example",), "chain", "key"), Authority("clients-1", "pem")
+    held = world.table(older, newer, Secret("h", "ssh-host", 1, "z"), certificate, authority)
     assert held.secrets("ticket") == [newer, older]
     assert held.certificates() == [certificate]
+    assert held.authorities() == [authority]

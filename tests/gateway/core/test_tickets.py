@@ -118,6 +118,15 @@ def test_a_key_admits_the_person_who_named_it() -> None:
     assert tickets.by_key("SHA256:bbb", "bob", held) is None
 
 
+def test_a_client_certificate_admits_its_person_to_its_entry() -> None:
+    """It names one person and one entry; at another entry, or once withdrawn, it is nothing."""
+    held = world.table(world.client(8, 2, fingerprint="ff"))
+    assert tickets.by_certificate("ff", held, world.entry(17)) == Visitor(2, "bob", ("client:8",), Via.CERTIFICATE)
+    assert tickets.by_certificate("ff", held, world.entry(18)) is None
+    assert tickets.by_certificate("00", held, world.entry(17)) is None
+    assert tickets.by_certificate("ff", world.table(world.client(8, 99, fingerprint="ff")), world.entry(17)) is None
+
+
 def test_a_password_names_a_known_person() -> None:
     """Control found the password right; the table must know the person too."""
     assert tickets.by_password(2, world.table()) == Visitor(2, "bob", (), Via.PASSWORD)
