@@ -82,7 +82,7 @@ class Control:
         self._supervisor = Supervisor(worker.run_dir)
         self._gateways = Gateways(db.hints)
         self._sign_in = SignIn(db)
-        self._apps = Catalog(settings.data_dir / "apps")
+        self._apps = Catalog(settings.data_dir / "apps", worker.run_dir)
         local = LocalRuntime(worker.run_dir, settings.data_dir, worker.job_uid_base)
         self._runtimes: dict[str, Runtime] = {local.name: local}
         self._certificates = Certificates(

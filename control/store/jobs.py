@@ -71,6 +71,7 @@ async def transition(session: AsyncSession, job: Job, state: State, event: NewEv
     """
     if job.state in ENDED:
         raise ValueError(f"job {job.id} has ended as {job.state} and cannot become {state}")
+    event = _of_job(event, job)
     job.state = state
     job.reason_code, job.reason_params = event.code, event.params
     if state in _SCHEDULED and job.scheduled_at is None:
@@ -200,6 +201,13 @@ def _set_conditions(job: Job, now: float) -> None:
 
 def _may(wanted: Wanted, state: State) -> bool:
     return state in {State.RUNNING, State.SUSPENDED} and wanted in {Wanted.RUNNING, Wanted.SUSPENDED}
+
+
+def _of_job(event: NewEvent, job: Job) -> NewEvent:
+    """The start is told of the job's container; verdicts know no names."""
+    return (
+        dataclasses.replace(event, params={"job": job.id} | event.params) if event.code is EventCode.STARTED else event
+    )
 
 
 async def _let_go_of_ports(session: AsyncSession, job: Job) -> None:

@@ -56,6 +56,8 @@ class PlayedBridge:
 
     def _reply(self, call: Call) -> Reply:
         match call.verb:
+            case Verb.START if call.subject.startswith("app:"):
+                return Reply({"state": "building"})
             case Verb.START:
                 return self._start(call.subject, call.args["spec"])
             case Verb.PROBE:

@@ -47,6 +47,14 @@ async def test_job_lives_from_submission_to_its_end(tmp_path: Path) -> None:
         assert stage.bridge.starts == 1
 
 
+async def test_an_installation_is_asked_of_the_bridge(tmp_path: Path) -> None:
+    """The one that builds what an app needs hears of it before the app's first job."""
+    async with staged(tmp_path) as stage, stage.control(), stage.api() as api:
+        async with api.post("/api/v1/apps/jupyterlab/install") as answer:
+            assert answer.status in (200, 202), await answer.text()
+        assert [call.subject for call in stage.bridge.calls if call.subject.startswith("app:")] == ["app:jupyterlab"]
+
+
 async def test_closed_job_is_stopped_and_cancelled(tmp_path: Path) -> None:
     """Closing a running job stops its processes and keeps the word of who did it."""
     async with staged(tmp_path) as stage, stage.control(), stage.api() as api:

@@ -90,6 +90,15 @@ async def test_ended_job_never_changes_its_state(db: Database, add_user: AddUser
         assert job.state is State.FINISHED
 
 
+async def test_the_start_is_stored_with_its_container(db: Database, add_user: AddUser, add_job: AddJob) -> None:
+    """The event and the state's reason name the job: whoever reads the rows needs nothing else."""
+    async with db.write() as session:
+        job = await add_job(session, await add_user(session))
+        await jobs.transition(session, job, State.RUNNING, NewEvent(EventCode.STARTED), 11.0)
+        assert job.reason_params == {"job": job.id}
+        assert (await jobs.events(session, job.id))[-1].params == {"job": job.id}
+
+
 async def test_closing_is_over_for_gateways_at_once(db: Database, add_user: AddUser, add_job: AddJob) -> None:
     """Routes go first, the process after; and a closing job cannot be resumed."""
     async with db.write() as session:
