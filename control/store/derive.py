@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.entries import Doors
-from control.store import feed, records, tables
+from control.store import client_tables, feed, records, tables
 from control.store.engine import Database
 from gateway.contract import codec
 from gateway.contract.routes import PortKind
@@ -50,6 +50,10 @@ async def _records(session: AsyncSession) -> AsyncIterator[codec.Record]:
         yield records.token(token)
     for grant in await session.scalars(select(tables.Grant)):
         yield records.grant(grant)
+    for client in await session.scalars(select(client_tables.ClientCertificate)):
+        yield records.client(client)
+    for authority in await session.scalars(select(client_tables.ClientAuthority)):
+        yield records.authority(authority)
     for certificate in await session.scalars(select(tables.CertificateRow)):
         yield records.certificate(certificate)
     for secret in await session.scalars(select(tables.SecretRow)):

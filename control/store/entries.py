@@ -12,7 +12,7 @@ from control.domain.entries import AUTO_PORTS, Doors, EntrySpec, Taken, clash
 from control.domain.errors import Code, ProblemError, problem
 from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.states import ENDED, LIVE
-from control.store import feed, jobs, records, shares
+from control.store import clients, feed, jobs, records, shares
 from control.store.engine import first
 from control.store.tables import Entry, Job, Token
 from gateway.contract.routes import Level, PortKind, Service
@@ -65,12 +65,13 @@ async def set_level(session: AsyncSession, entry: Entry, level: Level, now: floa
 
 
 async def remove_entry(session: AsyncSession, entry: Entry, now: float) -> int:
-    """Takes an entry away with its share, grants and tokens; returns the revision at which gateways know."""
+    """Takes an entry away with all that passes it by name; returns the revision at which gateways know."""
     job = await session.get_one(Job, entry.job_id)
     await shares.cancel(session, entry, now)
     for token in (await session.scalars(select(Token).where(Token.entry_id == entry.id))).all():
         await session.delete(token)
         await feed.drop(session, "token", token.id, now)
+    await clients.drop_of_entry(session, entry.id, now)
     await session.delete(entry)
     await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_REMOVED, {"entry": entry.name}), now)
     return await feed.drop(session, "entry", entry.id, now)

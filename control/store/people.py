@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.errors import Code, problem
 from control.domain.people import Role
-from control.store import feed, records
+from control.store import clients, feed, records
 from control.store.engine import first, tell
 from control.store.tables import Grant, Identity, Session, SshKey, Token, User
 from gateway.contract.people import Scope
@@ -115,6 +115,7 @@ async def remove_user(session: AsyncSession, user: User, now: float) -> int:
         await drop_token(session, token, now)
     for key in await keys(session, user.id):
         await drop_key(session, key, now)
+    await clients.drop_of_user(session, user.id, now)
     for grant in (await session.scalars(select(Grant).where(Grant.user_id == user.id))).all():
         await session.delete(grant)
         await feed.drop(session, "grant", grant.id, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from control.domain.instants import rfc3339
 from control.domain.jobs.states import Wanted, phase
-from control.store import tables
+from control.store import client_tables, tables
 from gateway.contract import people, routes
 from gateway.contract.routes import JobPhase
 
@@ -27,6 +27,16 @@ def session(row: tables.Session) -> people.Session:
 def token(row: tables.Token) -> people.Token:
     """An API token."""
     return people.Token(row.id, row.user_id, row.token_hash, row.scope, row.entry_id, row.expires_at)
+
+
+def client(row: client_tables.ClientCertificate) -> people.ClientCertificate:
+    """A client certificate."""
+    return people.ClientCertificate(row.id, row.user_id, row.entry_id, row.fingerprint, row.expires_at)
+
+
+def authority(row: client_tables.ClientAuthority) -> routes.Authority:
+    """An authority for client certificates; its key stays here."""
+    return routes.Authority(row.id, row.certificate_pem)
 
 
 def grant(row: tables.Grant) -> people.Grant:

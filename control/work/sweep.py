@@ -1,4 +1,4 @@
-"""Clears away what has expired: sign-ins, tokens, grants, codes, old failures, tombstones, entries of old jobs."""
+"""Clears away what has expired: sign-ins, tokens, certificates, grants, codes, failures, tombstones, old entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.people import FAILURE_WINDOW_S
-from control.store import feed, jobs, leases, people, shares, signin
+from control.store import clients, feed, jobs, leases, people, shares, signin
 from control.store.engine import Database
 from control.store.tables import Grant, HopCode, Session, Token
 
@@ -44,5 +44,6 @@ async def _end_rights(session: AsyncSession, now: float) -> None:
         await people.end_session(session, session_id, now)
     for token in (await session.scalars(select(Token).where(Token.expires_at <= now))).all():
         await people.drop_token(session, token, now)
+    await clients.drop_expired(session, now)
     for grant in (await session.scalars(select(Grant).where(Grant.expires_at <= now))).all():
         await shares.drop_grant(session, grant, now)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from certs.client_ca import issue_client, make_client_authority
+from control.clock import utcnow
 from control.domain.entries import EntrySpec, ssh_default
 from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.states import State
-from control.store import entries, feed, jobs, people, secrets, shares
+from control.store import clients, entries, feed, jobs, people, secrets, shares
 from control.store.derive import derive_all
 from control.store.engine import Database
 from control.store.people import NewSession
@@ -37,6 +39,10 @@ async def fill(db: Database, add_user: AddUser, add_job: AddJob) -> tuple[int, s
         share = await shares.set_share(session, entry, NewShare("h", "s", False, None, None), 1.0)
         await shares.redeem(session, share, bob, 1.0)
         await secrets.add_secret(session, VAULT, "ticket", "x", 1.0)
+        authority = make_client_authority(now=utcnow())
+        await clients.add_authority(session, VAULT, authority, 1.0)
+        issued = issue_client(authority, user="bob", entry=entry.label, now=utcnow())
+        await clients.add(session, bob, entry, issued, 1.0)
         await secrets.put_certificate(
             session, VAULT, "base", names=["a"], chain_pem="c", key_pem="k", not_after=9.0, is_default=True, now=1.0
         )
@@ -53,7 +59,8 @@ async def test_what_is_right_keeps_its_revision(db: Database, add_user: AddUser,
         assert await feed.latest(session) == before
         assert await feed.keys(session) == known
     assert {kind for kind, _ in known} == {
-        *("user", "key", "session", "token", "grant", "job", "entry", "certificate", "secret")
+        *("user", "key", "session", "token", "client", "grant", "job"),
+        *("entry", "certificate", "authority", "secret"),
     }
 
 
