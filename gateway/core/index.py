@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from gateway.contract.codec import RECORD_KINDS, Record
 from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
-from gateway.contract.routes import Entry, Job, PortKind, Protocol
+from gateway.contract.routes import Certificate, Entry, Job, PortKind, Protocol
 from gateway.core.grounds import claims
 
 R = TypeVar("R", bound=Record)
@@ -114,8 +114,13 @@ def _names(record: Record) -> Iterable[Name]:
             yield "owner", record.owner_id
         case Entry():
             yield from _entry_names(record)
+        case Certificate():
+            for name in record.names:
+                yield "name", name.rstrip(".").lower()
+            if record.default:
+                yield "default", True
         case _:
-            return  # certificates, authorities and secrets are found by going through all of them
+            return  # authorities and secrets are found by going through all of them
 
 
 def _entry_names(entry: Entry) -> Iterable[Name]:

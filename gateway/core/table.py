@@ -184,6 +184,14 @@ class Table:
         """Every certificate with its key."""
         return self._index.whole(Certificate)
 
+    def certificate_named(self, name: str) -> Certificate | None:
+        """The certificate that has this lower-case DNS name, or this wildcard."""
+        return self._index.first(Certificate, "name", name)
+
+    def default_certificate(self) -> Certificate | None:
+        """The certificate for names that no other has."""
+        return self._index.first(Certificate, "default", True)
+
     def authorities(self) -> list[Authority]:
         """Those whose client certificates are looked at."""
         return self._index.whole(Authority)

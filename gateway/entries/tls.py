@@ -10,10 +10,12 @@ import asyncio
 import os
 import socket
 import ssl
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from certs.choose import Choice
+from certs.choose import choose
 from gateway.contract.routes import Certificate
 from gateway.core.hello import HELLO_LIMIT, read_hello
 from gateway.core.sniff import Speech, sniff
@@ -21,6 +23,8 @@ from gateway.core.table import Table
 
 HANDSHAKE_S: Final = 10.0
 """Seconds from a connection's first moment until TLS stands."""
+CONTEXTS_KEPT: Final = 2000
+"""TLS contexts that one listener keeps; of more certificates those not asked for lately are made again."""
 _RECORDS_LIMIT: Final = HELLO_LIMIT + 1024
 
 
@@ -39,10 +43,7 @@ async def greeting(sock: socket.socket) -> Greeting:
     """
     seen = 0
     while True:
-        await _readable(sock, seen + 1)
-        first = sock.recv(_RECORDS_LIMIT, socket.MSG_PEEK)
-        if len(first) <= seen:
-            raise ConnectionResetError("the peer ended before it said what it speaks")
+        first = await peek(sock, seen)
         speech = sniff(first)
         if speech is Speech.HTTP:
             return Greeting(speech)
@@ -53,6 +54,18 @@ async def greeting(sock: socket.socket) -> Greeting:
         elif speech is not None:
             raise ConnectionResetError("the peer speaks neither TLS nor HTTP")
         seen = len(first)
+
+
+async def peek(sock: socket.socket, seen: int) -> bytes:
+    """The peer's first bytes, more than the `seen` ones; they stay in the socket.
+
+    Raises ConnectionError when the peer ends before.
+    """
+    await _readable(sock, seen + 1)
+    first = sock.recv(_RECORDS_LIMIT, socket.MSG_PEEK)
+    if len(first) <= seen:
+        raise ConnectionResetError("the peer ended before it said what it speaks")
+    return first
 
 
 async def _readable(sock: socket.socket, count: int) -> None:
@@ -69,38 +82,40 @@ async def _readable(sock: socket.socket, count: int) -> None:
 
 
 class Contexts:
-    """TLS contexts by server name, made from the table's certificates as they are now."""
+    """TLS contexts by server name, made from the table's certificates as they are now; the last used ones are kept."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, make: Callable[[Certificate], ssl.SSLContext] | None = None) -> None:
+        """`make` gives the context for a certificate; `server_context` when it is left out."""
         self._table = table
-        self._certificates: list[Certificate] = []
-        self._choice: Choice[Certificate] = Choice([])
-        self._made: dict[Certificate, ssl.SSLContext] = {}
+        self._make = make or server_context
+        self._made: OrderedDict[str, tuple[Certificate, ssl.SSLContext]] = OrderedDict()
 
     def find(self, server_name: str | None) -> ssl.SSLContext | None:
-        """The context for a name, or for those that name none or an unknown one; None without any certificate."""
-        self._follow_table()
-        certificate = self._choice.find(server_name)
+        """The context for a name, or for those that name none or an unknown one; None without any certificate.
+
+        Raises ssl.SSLError for a pair that does not fit: it harms those who ask for its own name only.
+        """
+        certificate = choose(server_name, self._table.certificate_named, self._table.default_certificate)
         if certificate is None:
             return None
-        if certificate not in self._made:
-            self._made[certificate] = server_context(certificate)
-        return self._made[certificate]
-
-    def _follow_table(self) -> None:
-        now = self._table.certificates()
-        if now == self._certificates:
-            return
-        self._certificates, self._choice = now, Choice(now)
-        self._made = {certificate: context for certificate, context in self._made.items() if certificate in now}
+        kept = self._made.get(certificate.id)
+        if kept is None or kept[0] != certificate:
+            kept = self._made[certificate.id] = certificate, self._make(certificate)
+        self._made.move_to_end(certificate.id)
+        if len(self._made) > CONTEXTS_KEPT:
+            self._made.popitem(last=False)
+        return kept[1]
 
 
-def server_context(certificate: Certificate) -> ssl.SSLContext:
-    """TLS 1.2 and later with this certificate, HTTP/1.1 by ALPN. Raises ssl.SSLError for a pair that does not fit."""
+def server_context(certificate: Certificate, *, alpn: Sequence[str] = ("http/1.1",)) -> ssl.SSLContext:
+    """TLS 1.2 and later with this certificate, these protocols by ALPN.
+
+    Raises ssl.SSLError for a pair that does not fit.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(list(alpn))
     # The ssl module reads key and chain from a path only: an anonymous file, so that no key lies on a disk.
     descriptor = os.memfd_create("certificate")
     with open(descriptor, "wb") as pem:  # noqa: PTH123 - a descriptor, not a path

@@ -91,12 +91,16 @@ def test_random_ports_have_a_name() -> None:
 
 
 def test_whole_gives_all_of_a_shape_by_id() -> None:
-    """Certificates and secrets have no names; they are listed."""
+    """Certificates are listed, and found by their names and as the default, the lowest id first."""
     index = Index()
-    b, a = Certificate("b", (), "chain", "key"), Certificate("a", (), "chain", "key")
+    b = Certificate("b", ("A.example.", "*.b.example"), "chain", "key")
+    a = Certificate("a", ("a.example",), "chain", "key", default=True)
     index.put(b)
     index.put(a)
     assert index.whole(Certificate) == [a, b]
+    assert index.first(Certificate, "name", "a.example") == a
+    assert index.first(Certificate, "name", "*.b.example") == b
+    assert index.first(Certificate, "default", True) == a
     assert index.get(Certificate, "a") == a
 
 

@@ -206,4 +206,6 @@ def test_the_newest_secret_signs() -> None:
     held = world.table(older, newer, Secret("h", "ssh-host", 1, "z"), certificate, authority)
     assert held.secrets("ticket") == [newer, older]
     assert held.certificates() == [certificate]
+    assert held.certificate_named("a.example") == certificate
+    assert held.default_certificate() is None
     assert held.authorities() == [authority]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
 from collections.abc import AsyncIterator
@@ -257,3 +258,42 @@ async def test_the_console_by_its_name(tmp_path: Path, authority: Authority) -> 
         status, _, body = await peer.response()
         assert status == 200
         assert b"X-Forwarded-Proto: https\r\n" in body
+
+
+async def test_a_bad_pair_harms_only_its_own_name(tmp_path: Path, authority: Authority) -> None:
+    """A handshake for it fails; the neighbours' go on, and its own once it is mended (B55)."""
+    good, other = issued(authority, "good", "custom.example"), issued(authority, "other", "x.proxy.localhost")
+    async with open_tls_house(tmp_path, authority) as house:
+        house.change(Certificate("good", good.names, good.chain_pem, other.key_pem))
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            async with visit_tls(house, authority, "custom.example"):
+                pass
+        async with visit_tls(house, authority) as peer:
+            await peer.send(get(house))
+            assert (await peer.response())[0] == 200
+        house.change(good)
+        async with visit_tls(house, authority, "custom.example"):
+            pass
+
+
+def test_ten_thousand_certificates_cost_what_ten_do(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up takes microseconds, a change does not go through all, and no more contexts are kept than the limit."""
+    monkeypatch.setattr(tls, "CONTEXTS_KEPT", 2)
+    pair = issued(authority, "default", *NAMES, default=True)
+    many = [Certificate(f"c{n}", (f"h{n}.example", f"*.w{n}.example"), "chain", "key") for n in range(10_000)]
+    table = world.table(pair, *many)
+    made: list[str] = []
+
+    def make(certificate: Certificate) -> ssl.SSLContext:
+        made.append(certificate.id)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    contexts = tls.Contexts(table, make)
+    for name in ("h9999.example", "x.w5000.example", "nobody.example", "h9999.example", "nobody.example"):
+        assert contexts.find(name) is not None
+    assert made == ["c9999", "c5000", "default", "c9999"]
+    began = time.perf_counter()
+    for n in range(10_000):
+        table.certificate_named(f"h{n}.example")
+        contexts.find("nobody.example")
+    assert time.perf_counter() - began < 1.0  # 0.03 s measured; the time of a list of all would be minutes
