@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ed448, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa
 
 from certs.check import CheckFault, Trouble, check, facts_of
 from certs.local_ca import LEAF_LIFE, issue, make_authority
@@ -19,7 +19,9 @@ ISSUED = issue(AUTHORITY, NAMES, now=NOW)
 OTHER = issue(make_authority(NAMES, now=NOW), NAMES, now=NOW)
 
 
-def pem_of(key: rsa.RSAPrivateKey | ed448.Ed448PrivateKey, password: bytes | None = None) -> str:
+def pem_of(
+    key: rsa.RSAPrivateKey | ed448.Ed448PrivateKey | ec.EllipticCurvePrivateKey, password: bytes | None = None
+) -> str:
     """The key as PEM, locked when a password is given."""
     lock = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock).decode()
@@ -63,11 +65,18 @@ OTHER_CA_PEM = OTHER.chain_pem[OTHER.chain_pem.index("-----END CERTIFICATE-----"
         (ISSUED.chain_pem, ISSUED.key_pem, 0, ["other.test"], Trouble.NAME_MISSING),
         (ISSUED.chain_pem, ISSUED.key_pem, -1, [], Trouble.NOT_YET),
         (ISSUED.chain_pem, ISSUED.key_pem, 91, [], Trouble.EXPIRED),
-        (ISSUED.chain_pem, pem_of(RSA_KEY, b"lock"), 0, [], Trouble.KEY_PASSWORD),
+        (ISSUED.chain_pem, pem_of(RSA_KEY, b"lock"), 0, [], Trouble.KEY_LOCKED),
         (ISSUED.chain_pem, pem_of(ed448.Ed448PrivateKey.generate()), 0, [], Trouble.KEY_WEAK),
         (
             ISSUED.chain_pem,
             pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024)),  # noqa: S505 - meant to be weak
+            0,
+            [],
+            Trouble.KEY_WEAK,
+        ),
+        (
+            ISSUED.chain_pem,
+            pem_of(ec.generate_private_key(ec.SECP192R1())),
             0,
             [],
             Trouble.KEY_WEAK,

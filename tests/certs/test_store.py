@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from certs.store import CERTIFICATE_FILE, KEY_FILE, load_authority, load_or_make, write_private
+from certs import store
+from certs.store import CERTIFICATE_FILE, KEY_FILE, load_authority, load_or_make, machine_roots, write_private
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("proxy.test", "*.proxy.test")
@@ -67,3 +68,15 @@ def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
     write_private(tmp_path / "secret", "new")
     assert elsewhere.read_text() == "mine"
     assert (tmp_path / "secret").read_text() == "new"
+
+
+def test_the_machines_roots_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An odd one costs no other; a machine without a store trusts nobody."""
+    authority, _ = load_or_make(tmp_path, NAMES, now=NOW)
+    odd = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    (tmp_path / "roots.pem").write_text(odd + authority.certificate_pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "roots.pem"))
+    assert len(machine_roots()) == 1
+    monkeypatch.setattr(store, "_DEBIAN_ROOTS", str(tmp_path / "none"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
+    assert machine_roots() == ()
