@@ -40,13 +40,22 @@ def serve_console(pages: Path) -> Callable[[web.Request], Awaitable[web.StreamRe
         name = request.match_info["name"]
         if "." not in name.rpartition("/")[2]:
             return _index(root, request)
-        file = (root / name).resolve()
-        if not file.is_relative_to(root) or not file.is_file():
+        file = _file(root, name)
+        if file is None:
             raise web.HTTPNotFound
         cache = _FOR_EVER if name.startswith("assets/") else "no-cache"
         return web.FileResponse(file, headers=_HEADERS | {"Cache-Control": cache})
 
     return page
+
+
+def _file(root: Path, name: str) -> Path | None:
+    """The file of the build with this name. A name that no file can have (too long, with NUL) is nobody's."""
+    try:
+        file = (root / name).resolve()
+        return file if file.is_relative_to(root) and file.is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _index(root: Path, request: web.Request) -> web.StreamResponse:

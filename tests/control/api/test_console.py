@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
 from control.api.console import serve_console
 
@@ -68,6 +69,13 @@ async def test_hashed_assets_are_kept_for_ever_and_others_are_asked_again(client
 async def test_nothing_outside_the_build_is_served(client: Client, path: str) -> None:
     """A path that leads out of the folder finds nothing, however it is written."""
     async with client.get(path) as answer:
+        assert answer.status == 404
+
+
+@pytest.mark.parametrize("path", ["/a%00b.js", f"/{'a' * 3000}.js", f"/{'a/' * 3000}b.js", "/theme.js/x.js", "/%ff.js"])
+async def test_a_name_that_no_file_can_have_finds_nothing(client: Client, path: str) -> None:
+    """The file system refuses such names; that is an ordinary "not there", not a fault of the platform."""
+    async with client.get(URL(path, encoded=True)) as answer:
         assert answer.status == 404
 
 
