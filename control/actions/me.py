@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from control.actions.acting import acting
+from control.actions.acting import acting, settle
 from control.actions.context import Context, Person
 from control.domain.errors import Code, FieldCode, Language, Problem, ProblemError, fault, invalid
 from control.domain.people import password_fault
@@ -27,6 +27,7 @@ async def set_language(ctx: Context, who: Person, language: Language) -> User:
 async def change_password(ctx: Context, who: Person, current: str, new: str) -> None:
     """Sets a new password; every other sign-in of the person ends, this one stays.
 
+    Answers when the gateways have cut what rested on those, or after a second.
     Raises ProblemError INVALID_INPUT (naming `current` when it is wrong) or TOO_MANY_ATTEMPTS.
     """
     if (wrong := password_fault(new, "new")) is not None:
@@ -39,4 +40,5 @@ async def change_password(ctx: Context, who: Person, current: str, new: str) -> 
     async with acting(ctx, who, "user.password", f"user:{who.id}") as act:
         user = await act.session.get_one(User, who.id)
         await people.set_password(act.session, user, hashed)
-        await people.end_sessions(act.session, who.id, act.now, but=who.session_id)
+        revision = await people.end_sessions(act.session, who.id, act.now, but=who.session_id)
+    await settle(ctx, revision)

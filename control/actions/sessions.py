@@ -62,11 +62,15 @@ async def sign_in(ctx: Context, username: str, password: str, address: str) -> S
 
 
 async def sign_out(ctx: Context, who: Person) -> None:
-    """Ends the sign-in by which `who` came; one who came by an API token has none to end."""
+    """Ends the sign-in by which `who` came; one who came by an API token has none to end.
+
+    Answers when the gateways have cut what rested on it, or after a second.
+    """
     if who.session_id is None:
         raise problem(Code.NOT_FOUND, what="session")
     async with acting(ctx, who, "session.end", f"session:{who.session_id}") as act:
-        await people.end_session(act.session, who.session_id, act.now)
+        revision = await people.end_session(act.session, who.session_id, act.now)
+    await settle(ctx, revision)
 
 
 async def person_of_token(ctx: Context, token: str, address: str) -> Person:

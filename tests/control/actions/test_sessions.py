@@ -7,10 +7,10 @@ import pytest
 from control.actions import sessions, tokens, users
 from control.actions.context import Context, Person
 from control.domain.errors import Code
-from control.store import audit
+from control.store import audit, feed
 from gateway.contract.people import Scope
 from tests.control.actions.refused import refused
-from tests.control.api.desk import PASSWORD
+from tests.control.api.desk import PASSWORD, Desk
 
 
 async def test_a_sign_ins_three_secrets_each_do_their_own_part(ctx: Context, alice: Person) -> None:
@@ -39,6 +39,15 @@ async def test_what_stays_open_asks_whether_it_still_may(ctx: Context, alice: Pe
     assert await sessions.still_there(ctx, alice)
     await users.change(ctx, admin, "alice", users.Change(disabled=True))
     assert not await sessions.still_there(ctx, alice)
+
+
+async def test_a_sign_out_answers_once_the_gateways_hold_it(desk: Desk, alice: Person) -> None:
+    """Who was told that they are signed out finds no entry still open by that sign-in."""
+    made = await sessions.sign_in(desk.ctx, "alice", PASSWORD, "192.0.2.1")
+    who = await sessions.person_of_token(desk.ctx, made.token, "192.0.2.1")
+    await sessions.sign_out(desk.ctx, who)
+    async with desk.db.read() as session:
+        assert desk.gateways.asked[-1] == await feed.latest(session)
 
 
 async def test_a_token_for_an_entry_is_nobody_here(ctx: Context, alice: Person) -> None:
