@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 from control.domain.errors import FieldCode, FieldFault, fault
@@ -15,6 +16,8 @@ PAIR_FAILURES: Final = 10
 """Wrong passwords for one account from one address in the window, after which that pair has to wait."""
 ADDRESS_FAILURES: Final = 50
 """Wrong passwords from one address in the window, for any accounts, after which the address has to wait."""
+_ONE_LINE_BITS: Final = 64
+"""Of an IPv6 address: what one line is given. Whoever has it has 2^64 addresses to try from."""
 _USER_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
@@ -38,6 +41,22 @@ def password_fault(password: str, field: str = "password") -> FieldFault | None:
     if len(password) > longest:
         return fault(field, FieldCode.TOO_LONG, maximum=longest)
     return None
+
+
+def counted_address(address: str) -> str:
+    """The address under which wrong attempts are counted: of IPv6 the network of one line, of IPv4 the address.
+
+    What is no address (a caller on a Unix socket) counts as it is.
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(IPv6Network((parsed, _ONE_LINE_BITS), strict=False))
 
 
 def wait_before_attempt_s(pair: Sequence[float], address: Sequence[float], now: float) -> int:

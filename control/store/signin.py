@@ -19,7 +19,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.errors import Code, Problem
-from control.domain.people import FAILURE_WINDOW_S, PASSWORD_CHARACTERS, wait_before_attempt_s
+from control.domain.people import FAILURE_WINDOW_S, PASSWORD_CHARACTERS, counted_address, wait_before_attempt_s
 from control.store import people
 from control.store.engine import Database
 from control.store.tables import LoginFailure, User
@@ -52,7 +52,7 @@ class SignIn:
         Whether the account is disabled is told only to who knows its password.
         """
         account = name[:_ACCOUNT_CHARACTERS]
-        async with self._turn(account, address):
+        async with self._turn(account, counted_address(address)):
             async with self._db.read() as session:
                 wait_s = await wait_s_before(session, PASSWORD, account, address, now)
                 user = await people.user_by_name(session, name)
@@ -100,7 +100,9 @@ class _Turn:
 async def wait_s_before(session: AsyncSession, purpose: str, account: str, address: str, now: float) -> int:
     """Whole seconds until `account` may be tried again from `address`; 0 when it may be now."""
     recent = select(LoginFailure.account, LoginFailure.at).where(
-        LoginFailure.purpose == purpose, LoginFailure.address == address, LoginFailure.at > now - FAILURE_WINDOW_S
+        LoginFailure.purpose == purpose,
+        LoginFailure.address == counted_address(address),
+        LoginFailure.at > now - FAILURE_WINDOW_S,
     )
     rows = (await session.execute(recent)).all()
     return wait_before_attempt_s([row.at for row in rows if row.account == account], [row.at for row in rows], now)
@@ -108,7 +110,8 @@ async def wait_s_before(session: AsyncSession, purpose: str, account: str, addre
 
 async def add_failure(session: AsyncSession, purpose: str, account: str, address: str, now: float) -> None:
     """Remembers a wrong password (PASSWORD) or share code (REDEEM)."""
-    session.add(LoginFailure(purpose=purpose, account=account[:_ACCOUNT_CHARACTERS], address=address, at=now))
+    place = counted_address(address)
+    session.add(LoginFailure(purpose=purpose, account=account[:_ACCOUNT_CHARACTERS], address=place, at=now))
     await session.flush()
 
 

@@ -10,6 +10,7 @@ from control.domain.people import (
     ADDRESS_FAILURES,
     FAILURE_WINDOW_S,
     PAIR_FAILURES,
+    counted_address,
     password_fault,
     user_name_fault,
     wait_before_attempt_s,
@@ -58,3 +59,21 @@ def test_an_address_that_tries_many_accounts_has_to_wait() -> None:
 def test_old_failures_are_forgotten() -> None:
     """The window moves on."""
     assert wait_before_attempt_s([NOW - FAILURE_WINDOW_S] * 100, [], NOW) == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unix", "unix"),
+        ("", ""),
+    ],
+)
+def test_all_addresses_of_one_line_are_counted_as_one(address: str, counted: str) -> None:
+    """Who is given an IPv6 network has no more guesses than who is given one IPv4 address."""
+    assert counted_address(address) == counted

@@ -61,6 +61,14 @@ async def test_too_many_wrong_ones_wait_but_a_fresh_address_is_admitted(check: S
     assert await outcome(check, PASSWORD, now=1.0 + FAILURE_WINDOW_S) == "alice"
 
 
+async def test_an_ipv6_network_has_no_more_guesses_than_one_address(check: SignIn) -> None:
+    """A stranger cannot guess for ever by taking the next of the addresses that every line is given."""
+    for number in range(PAIR_FAILURES):
+        assert await outcome(check, "wrong", address=f"2001:db8::{number:x}") == Code.WRONG_PASSWORD
+    assert await outcome(check, PASSWORD, address="2001:db8::ffff") == Code.TOO_MANY_ATTEMPTS
+    assert await outcome(check, PASSWORD, address="2001:db8:0:1::1") == "alice"
+
+
 async def test_failures_outlive_a_restart(db: Database, check: SignIn) -> None:
     """They are rows."""
     for _ in range(PAIR_FAILURES):
