@@ -172,6 +172,7 @@ async def test_a_plain_port_admits_nobody_by_name(
     caplog.set_level(logging.INFO, logger="gateway.visit")
     async with door(tmp_path, greet, level=level) as closed_door:
         reader, writer = await closed_door.enter()
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await reader.read() == b""
         writer.close()
     assert f"refused={Code.NEEDS_TLS} entry=17 job=jupyter-17 protocol=tcp from=127.0.0.1" in caplog.messages
