@@ -131,20 +131,14 @@ async def redeem(ctx: Context, who: Person, code: str, reference: str | None) ->
 
     Raises ProblemError SHARE_CODE_WRONG, SHARE_EXPIRED, SHARE_USED_UP, or RATE_LIMITED after too many wrong codes.
     """
-    await _refuse_guessing(ctx, who)
-    try:
-        async with acting(ctx, who, "share.redeem", f"user:{who.id}") as act:
-            share = await _find(act.session, ctx.vault.hmac(_PURPOSE, normal(code)), reference)
-            act.subject = f"entry:{share.entry_id}"
-            entry = await act.session.get_one(Entry, share.entry_id)
-            job = await act.session.get_one(Job, entry.job_id)
-            if job.owner_id != who.id:
-                await shares.redeem(act.session, share, await act.session.get_one(User, who.id), act.now)
-            revision = await reached(act)
-    except ProblemError as refusal:
-        if refusal.problem.code is Code.SHARE_CODE_WRONG:
-            await _count_wrong(ctx, who)
-        raise
+    async with ctx.signin.turn(signin.REDEEM, who.name, who.address):
+        await _refuse_guessing(ctx, who)
+        try:
+            entry, job, revision = await _redeem(ctx, who, code, reference)
+        except ProblemError as refusal:
+            if refusal.problem.code is Code.SHARE_CODE_WRONG:
+                await _count_wrong(ctx, who)
+            raise
     await settle(ctx, revision)
     async with ctx.db.read() as session:
         return (await seen(session, ctx, who, [(entry, job)]))[0]
@@ -186,6 +180,17 @@ def _check(wish: Wish, now: float) -> None:
 def _link(ctx: Context, code: str, entry: Entry) -> str:
     # In the fragment, so that neither a proxy's log nor a Referer ever holds the code.
     return f"{ctx.settings.console_url}/redeem#{urlencode({'code': code, 'entry': entry.label})}"
+
+
+async def _redeem(ctx: Context, who: Person, code: str, reference: str | None) -> tuple[Entry, Job, int]:
+    async with acting(ctx, who, "share.redeem", f"user:{who.id}") as act:
+        share = await _find(act.session, ctx.vault.hmac(_PURPOSE, normal(code)), reference)
+        act.subject = f"entry:{share.entry_id}"
+        entry = await act.session.get_one(Entry, share.entry_id)
+        job = await act.session.get_one(Job, entry.job_id)
+        if job.owner_id != who.id:
+            await shares.redeem(act.session, share, await act.session.get_one(User, who.id), act.now)
+        return entry, job, await reached(act)
 
 
 async def _find(session: AsyncSession, code_hmac: str, reference: str | None) -> Share:

@@ -2,7 +2,8 @@
 
 Holds state: the turns below. Wrong passwords are rows, so that a restart forgets none. Attempts for one
 account from one address take turns, so that a thousand at once are not a thousand guesses before the
-first failure is written; the costly hash runs in a thread, a few at a time.
+first failure is written; the costly hash runs in a thread, a few at a time, and whether an address may
+try at all is asked only when its hash is next, so that a thousand names at once are no way around it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class SignIn:
         # Compared against when there is no such person, so that the answer takes as long.
         self._nobody = self._hasher.hash("nobody has this password")
         self._threads = asyncio.Semaphore(_HASHES_AT_ONCE)
-        self._turns: dict[tuple[str, str], _Turn] = {}
+        self._turns: dict[tuple[str, str, str], _Turn] = {}
 
     async def hash(self, password: str) -> str:
         """The argon2id hash of a new password."""
@@ -52,7 +53,7 @@ class SignIn:
         Whether the account is disabled is told only to who knows its password.
         """
         account = name[:_ACCOUNT_CHARACTERS]
-        async with self._turn(account, counted_address(address)):
+        async with self.turn(PASSWORD, account, address), self._threads:
             async with self._db.read() as session:
                 wait_s = await wait_s_before(session, PASSWORD, account, address, now)
                 user = await people.user_by_name(session, name)
@@ -67,8 +68,7 @@ class SignIn:
     async def _matches(self, user: User | None, password: str) -> bool:
         if len(password) > PASSWORD_CHARACTERS[1]:
             return False
-        async with self._threads:
-            return await asyncio.to_thread(self._verify, self._nobody if user is None else user.password_hash, password)
+        return await asyncio.to_thread(self._verify, self._nobody if user is None else user.password_hash, password)
 
     def _verify(self, password_hash: str, password: str) -> bool:
         try:
@@ -77,8 +77,10 @@ class SignIn:
             return False
 
     @asynccontextmanager
-    async def _turn(self, account: str, address: str) -> AsyncIterator[None]:
-        turn = self._turns.setdefault((account, address), _Turn())
+    async def turn(self, purpose: str, account: str, address: str) -> AsyncIterator[None]:
+        """One attempt at a time, from asking `wait_s_before` to `add_failure`."""
+        key = (purpose, account, counted_address(address))
+        turn = self._turns.setdefault(key, _Turn())
         turn.users += 1
         try:
             async with turn.lock:
@@ -86,7 +88,7 @@ class SignIn:
         finally:
             turn.users -= 1
             if not turn.users:
-                del self._turns[account, address]
+                del self._turns[key]
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from control.actions import jobs, shares
 from control.actions.context import Context, Person
 from control.actions.submission import Wish as JobWish
 from control.domain.entries import EntrySpec
-from control.domain.errors import Code
+from control.domain.errors import Code, ProblemError
 from gateway.contract.routes import Level, Protocol
 from tests.control.actions.refused import refused
 from tests.control.api.desk import Desk
@@ -71,6 +72,20 @@ async def test_wrong_codes_are_counted_for_who_tries_and_from_where(
     assert (await shares.redeem(ctx, alice, made.code, None)).entry.id == int(entry)
     desk.clock.at += 301
     await shares.redeem(ctx, bob, made.code, None)
+
+
+async def test_codes_tried_at_once_are_no_more_tries(ctx: Context, bob: Person, entry: str) -> None:
+    """A chosen code may be short: the eleventh guess is refused, however many come together."""
+
+    async def guess(number: int) -> Code:
+        try:
+            await shares.redeem(ctx, bob, f"guess {number}", entry)
+        except ProblemError as refusal:
+            return refusal.problem.code
+        raise AssertionError("the guess was right")
+
+    outcomes = await asyncio.gather(*map(guess, range(30)))
+    assert outcomes.count(Code.RATE_LIMITED) == 20
 
 
 async def test_an_entry_that_is_none_is_a_wrong_code(ctx: Context, bob: Person) -> None:

@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from control.domain.errors import Code, Problem
-from control.domain.people import FAILURE_WINDOW_S, PAIR_FAILURES, Role
+from control.domain.people import ADDRESS_FAILURES, FAILURE_WINDOW_S, PAIR_FAILURES, Role
 from control.store import people, signin
 from control.store.engine import Database
 from control.store.signin import SignIn
@@ -84,6 +84,13 @@ async def test_guesses_at_once_are_no_more_guesses(check: SignIn) -> None:
     outcomes = await asyncio.gather(*[outcome(check, "wrong") for _ in range(PAIR_FAILURES + 5)])
     assert outcomes.count(Code.TOO_MANY_ATTEMPTS) == 5
     assert check._turns == {}
+
+
+async def test_many_names_at_once_are_no_way_around_the_address(check: SignIn) -> None:
+    """Trying one password on everybody stops near the address's limit, however many attempts come together."""
+    names = [f"user{number}" for number in range(ADDRESS_FAILURES + 30)]
+    outcomes = await asyncio.gather(*[outcome(check, "wrong", name=name) for name in names])
+    assert outcomes.count(Code.TOO_MANY_ATTEMPTS) >= 29
 
 
 async def test_disabled_is_told_only_to_who_knows_the_password(db: Database, check: SignIn) -> None:
