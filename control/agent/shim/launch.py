@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from . import kernel, network
-from .limits import Cgroup, cgroup_name, limit_memory_of_each_process
+from .limits import Cgroup, be_ended_first_out_of_memory, cgroup_name, limit_memory_of_each_process
 from .neighbours import forbidden, own_addresses
 from .outlet import fork_outlet
 from .record import words_of
@@ -178,6 +178,7 @@ def _enter(spec: Spec, job_dir: Path, control: socket.socket, cgroup: Cgroup, ui
     if spec.sandbox.isolation == "full":  # without a pid namespace the inner half must live to end the others
         kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)  # bwrap makes the way to what it binds, and the job must be able to walk it
+    be_ended_first_out_of_memory()
     cgroup.join()
     if spec.limits.memory_bytes and "memory" not in cgroup.held:
         limit_memory_of_each_process(spec.limits.memory_bytes)

@@ -17,6 +17,8 @@ from .spec import Limits
 CGROUPS: Final = Path("/sys/fs/cgroup")
 PARENT: Final = "starlight"
 _PERIOD_US: Final = 100_000
+_OUT_OF_MEMORY_SCORE: Final = 500
+"""Half of the machine's memory, added to what a job's process uses when the kernel looks for one to end."""
 
 
 class Cgroup:
@@ -87,6 +89,16 @@ def limit_memory_of_each_process(limit_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
+
+
+def be_ended_first_out_of_memory() -> None:
+    """When the machine itself runs out of memory, this process and what it starts go before the platform's own.
+
+    A job without a memory limit may fill the machine, its private /tmp included; without this the kernel
+    would end whatever is largest, control or the database as soon as a hundred small processes of a job.
+    """
+    with suppress(OSError):  # a stricter value that was inherited may not be lowered
+        Path("/proc/self/oom_score_adj").write_text(str(_OUT_OF_MEMORY_SCORE), encoding="ascii")
 
 
 def cgroup_limits(root: Path = CGROUPS) -> set[str]:

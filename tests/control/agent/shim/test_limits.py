@@ -106,3 +106,11 @@ def test_without_a_cgroup_each_process_is_limited() -> None:
     script = f"{limit}; limit(100 << 20); bytearray(200 << 20)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, env={**os.environ})
     assert b"MemoryError" in done.stderr
+
+
+def test_a_job_goes_before_the_platform_when_memory_is_short() -> None:
+    """What a process starts inherits it, so that many small processes hide no better than one large."""
+    script = "from control.agent.shim.limits import be_ended_first_out_of_memory as offer; offer(); import os"
+    look = "os.execlp('cat', 'cat', '/proc/self/oom_score_adj')"
+    done = subprocess.run([sys.executable, "-c", f"{script}; {look}"], capture_output=True, check=True)
+    assert int(done.stdout) >= 500
