@@ -17,7 +17,7 @@ from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
 from control.store import entries, feed, people, shares
 from control.store.tables import Entry, Job
-from gateway.contract.routes import Level, Protocol, Service
+from gateway.contract.routes import Level, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +111,3 @@ def _served(ctx: Context, job: Job, revision: int | None) -> bool:
 def _check_level(entry: Entry, level: Level) -> None:
     if entry.service is Service.TERMINAL and level is Level.OPEN:
         raise invalid(fault("level", FieldCode.TERMINAL_OPEN))
-    if entry.protocol is Protocol.TCP and level is not Level.OPEN:
-        raise invalid(fault("level", FieldCode.TCP_OPEN_ONLY))

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from control.actions.context import Context
 from control.api import (
     apps,
+    clients,
     clusters,
     document,
     entries,
@@ -42,6 +43,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *jobs.ROUTES,
     *logs.ROUTES,
     *entries.ROUTES,
+    *clients.ROUTES,
     *shares.ROUTES,
     *hops.ROUTES,
     *live.ROUTES,

@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
+from control.actions import clients
 from control.actions.doors import ssh_host
 from control.api.asked import Asked
 from control.api.openapi import openapi_document, print_document
@@ -34,7 +35,10 @@ class RandomPorts(Shape):
 
 
 class Platform(Shape):
-    """Where the platform is reached. `public_address` is what a custom domain is pointed at, when it is known."""
+    """Where the platform is reached. `public_address` is what a custom domain is pointed at, when it is known.
+
+    `authority` vouches for names below the base domain, PEM; null where somebody else does.
+    """
 
     version: str
     console_url: str
@@ -43,6 +47,7 @@ class Platform(Shape):
     public_address: str | None
     ports: FixedPorts
     random_ports: RandomPorts
+    authority: str | None
 
 
 def render(routes: Sequence[Route]) -> bytes:
@@ -68,6 +73,7 @@ async def show_platform(asked: Asked) -> Platform:
             http=settings.http_port, https=settings.https_port, ssh=settings.ssh_port, tcp=settings.tcp_port
         ),
         random_ports=RandomPorts(first=settings.random_ports.first, last=settings.random_ports.last),
+        authority=await clients.server_authority(asked.ctx),
     )
 
 

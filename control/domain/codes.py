@@ -37,6 +37,8 @@ class Code(StrEnum):
     ENTRY_FORBIDDEN = "entry_forbidden"
     ENTRY_NOT_SHAREABLE = "entry_not_shareable"
     NOT_SHARED = "not_shared"
+    NO_CLIENT_CERTIFICATE = "no_client_certificate"
+    CLIENT_CERTIFICATES_FULL = "client_certificates_full"
     SHARE_CODE_WRONG = "share_code_wrong"
     SHARE_EXPIRED = "share_expired"
     SHARE_USED_UP = "share_used_up"
@@ -72,7 +74,5 @@ class FieldCode(StrEnum):
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
     IN_THE_PAST = "in_the_past"
     TERMINAL_OPEN = "terminal_open"
-    TCP_OPEN_ONLY = "tcp_open_only"
-    TCP_FIXED = "tcp_fixed"
     NOT_BUILT = "not_built"
     INVALID = "invalid"

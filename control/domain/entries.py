@@ -119,14 +119,19 @@ def port_variable(name: str) -> str:
     return "STARLIGHT_PORT_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
-def url_of(protocol: Protocol, host: str, port: int) -> str | None:
-    """The address a browser opens, without the port where the scheme implies it; None for ssh and tcp."""
+def speaks_tls(protocol: Protocol, level: Level, port_kind: PortKind) -> bool:
+    """Whether a tcp entry is reached through TLS; only an open one on a port of its own is plain."""
+    return protocol is Protocol.TCP and not (level is Level.OPEN and port_kind is PortKind.RANDOM)
+
+
+def url_of(protocol: Protocol, host: str, port: int, *, tls: bool = False) -> str | None:
+    """Where an entry is reached, without the port where the scheme implies it; None for ssh. `tls` is for tcp."""
     match protocol:
         case Protocol.HTTP | Protocol.HTTPS:
             implied = 80 if protocol is Protocol.HTTP else 443
             return f"{protocol.value}://{host}{'' if port == implied else f':{port}'}/"
         case Protocol.TCP:
-            return f"tcp://{host}:{port}"
+            return f"{'tls' if tls else 'tcp'}://{host}:{port}"
     return None
 
 
@@ -166,10 +171,6 @@ class _Reader:
             self._fault("level", FieldCode.TERMINAL_OPEN)
         if spec.app_protocol is not AppProtocol.HTTP1 and not is_web:
             self._fault("app_protocol", FieldCode.NOT_ALLOWED)
-        if spec.protocol is Protocol.TCP and spec.level is not Level.OPEN:
-            self._fault("level", FieldCode.TCP_OPEN_ONLY)
-        if spec.protocol is Protocol.TCP and spec.port_kind is not PortKind.RANDOM:
-            self._fault("port", FieldCode.TCP_FIXED)
 
     def _name(self) -> str:
         name = self._plain.get("name")

@@ -183,6 +183,22 @@ CATALOG: Final[dict[Code, Words]] = {
         ("未共享", "Not shared"),
         ("访问入口 {name} 没有共享。", "The entry {name} is not shared."),
     ),
+    Code.NO_CLIENT_CERTIFICATE: _entry(
+        409,
+        ("此入口不用客户端证书", "No client certificate here"),
+        (
+            "只有“私有”或“登录”级别的 tcp 入口使用客户端证书。",
+            "Only a tcp entry of level private or login takes a client certificate.",
+        ),
+    ),
+    Code.CLIENT_CERTIFICATES_FULL: _entry(
+        409,
+        ("客户端证书过多", "Too many client certificates"),
+        (
+            "每人在一个入口上最多持有 {limit} 张证书，请先撤销不用的。",
+            "A person holds at most {limit} certificates for one entry; withdraw one that is not used.",
+        ),
+    ),
     Code.SHARE_CODE_WRONG: _entry(
         404,
         ("共享码无效", "Share code not valid"),
@@ -301,14 +317,6 @@ FIELDS: Final[dict[FieldCode, Sentence]] = {
     FieldCode.TERMINAL_OPEN: Sentence(
         "网页终端的验证级别不能是“不验证”。",
         "A web terminal cannot have the level open.",
-    ),
-    FieldCode.TCP_OPEN_ONLY: Sentence(
-        "目前 tcp 入口只支持“不验证”级别。",
-        "For now a tcp entry's level can only be open.",
-    ),
-    FieldCode.TCP_FIXED: Sentence(
-        "目前 tcp 入口只支持非固定端口。",
-        "For now a tcp entry needs a random port.",
     ),
     FieldCode.NOT_BUILT: Sentence("此功能尚未提供。", "This is not built yet."),
     FieldCode.INVALID: Sentence("无效：{why}。", "Not valid: {why}."),

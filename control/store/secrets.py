@@ -22,6 +22,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.store import feed, records
+from control.store.engine import first
 from control.store.tables import CertificateRow, SecretRow
 
 _KEY_BYTES: Final = 32
@@ -97,6 +98,11 @@ async def secrets_of(session: AsyncSession, use: str) -> Sequence[SecretRow]:
 async def certificate(session: AsyncSession, name: str) -> CertificateRow | None:
     """The certificate with this id."""
     return await session.get(CertificateRow, name)
+
+
+async def default_certificate(session: AsyncSession) -> CertificateRow | None:
+    """The certificate that answers names which no other has: our own authority's."""
+    return await first(session, select(CertificateRow).where(CertificateRow.is_default).limit(1))
 
 
 async def put_certificate(

@@ -160,7 +160,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
         host=row.host,
         port=row.port,
         port_kind=row.port_kind.value,
-        url=domain.url_of(row.protocol, _typed_host(seen, settings), row.port),
+        url=_url(seen, settings),
         ssh_command=_ssh_command(seen, settings),
         active=why is None,
         shared=seen.shared,
@@ -181,9 +181,12 @@ def _why_inactive(seen: EntrySeen) -> str | None:
     return None if seen.served else "waiting"
 
 
-def _typed_host(seen: EntrySeen, settings: Settings) -> str:
+def _url(seen: EntrySeen, settings: Settings) -> str | None:
+    row = seen.entry
+    tls = domain.speaks_tls(row.protocol, row.level, row.port_kind)
     # Raw tcp carries no name to route by, so any name of the machine does; the ssh host is one people can reach.
-    return ssh_host(settings) if seen.entry.protocol is Protocol.TCP else seen.entry.host
+    plain = row.protocol is Protocol.TCP and not tls
+    return domain.url_of(row.protocol, ssh_host(settings) if plain else row.host, row.port, tls=tls)
 
 
 def _ssh_command(seen: EntrySeen, settings: Settings) -> str | None:

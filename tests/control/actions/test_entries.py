@@ -10,7 +10,7 @@ from control.actions.submission import Wish
 from control.domain.entries import EntrySpec
 from control.domain.errors import Code
 from control.domain.jobs.states import State
-from gateway.contract.routes import Level, PortKind, Protocol
+from gateway.contract.routes import Level, PortKind, Protocol, Service
 from tests.control.actions.refused import refused
 from tests.control.api.desk import Desk
 
@@ -70,8 +70,8 @@ async def test_only_the_owner_sees_that_an_entry_is_shared(ctx: Context, alice: 
 
 
 async def test_levels_that_an_entry_cannot_have_are_refused(ctx: Context, alice: Person) -> None:
-    """A tcp entry is open for now."""
-    spec = EntrySpec("db", Protocol.TCP, Level.OPEN, 5432, PortKind.RANDOM)
+    """A web terminal is a shell: nobody opens one to everyone."""
+    spec = EntrySpec("sh", Protocol.HTTP, Level.PRIVATE, None, service=Service.TERMINAL)
     seen, _ = await jobs.submit(ctx, alice, Wish(command=("true",), entries=(spec,)))
     with refused(Code.INVALID_INPUT):
-        await entries.set_level(ctx, alice, str(seen.entries[0].entry.id), Level.LOGIN)
+        await entries.set_level(ctx, alice, str(seen.entries[0].entry.id), Level.OPEN)

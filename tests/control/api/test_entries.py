@@ -46,8 +46,6 @@ async def test_an_entry_is_added_to_a_running_job(both_desks: Desk) -> None:
         ({"service": "terminal"}, 422, "target_port"),
         ({"service": "terminal", "target_port": None, "level": "open"}, 422, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, 422, "service"),
-        ({"protocol": "tcp", "port": "random"}, 422, "level"),
-        ({"protocol": "tcp", "level": "open"}, 422, "port"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, 422, "app_protocol"),
         ({"domain": "lab.example.org"}, 422, "domain"),
         ({"colour": "red"}, 422, "colour"),
@@ -62,6 +60,23 @@ async def test_a_faulty_entry_is_refused_at_its_field(
     assert refused.status == status, refused.body
     assert set(refused.body.get("fields", {})) == ({field} if field else set())
     assert len((await alice.get(f"/jobs/{job['id']}")).body["entries"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "port", "url"),
+    [
+        ("private", "fixed", "tls://{host}:8999"),
+        ("login", "random", "tls://{host}:40001"),
+        ("open", "fixed", "tls://{host}:8999"),
+        ("open", "random", "tcp://127.0.0.1:40001"),
+    ],
+)
+async def test_a_tcp_entry_tells_how_it_is_reached(desk: Desk, alice: Caller, level: str, port: str, url: str) -> None:
+    """Through TLS by its name, and plainly only where anyone may pass a port of its own."""
+    tcp = {"name": "db", "protocol": "tcp", "level": level, "target_port": 5432, "port": port}
+    job = await desk.running_job(alice, entries=[tcp])
+    entry = job["entries"][0]
+    assert entry["url"] == url.format(host=entry["host"])
 
 
 async def test_a_second_use_of_a_name_or_port_names_the_clash(desk: Desk, alice: Caller) -> None:

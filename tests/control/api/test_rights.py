@@ -54,6 +54,9 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "change_entry": (401, 404, 200, 403),
     "remove_entry": (401, 404, 200, 200),
     "make_entry_token": (401, 403, 201, 403),
+    "issue_client_certificate": (401, 403, 201, 403),
+    "list_client_certificates": (401, 403, 200, 403),
+    "withdraw_client_certificate": (401, 404, 200, 200),
     "set_share": (401, 404, 200, 403),
     "show_share": (401, 404, 200, 403),
     "cancel_share": (401, 404, 200, 403),
@@ -103,7 +106,8 @@ async def make_world(desk: Desk, number: int) -> World:
     callers = {name: await desk.sign_in(name) for name in ("owner", "stranger", "guest", "admin")}
     owner = callers["owner"]
     web = {"name": "web", "protocol": "http", "level": "private", "target_port": 8000}
-    job = await desk.running_job(owner, entries=[web])
+    tcp = {"name": "db", "protocol": "tcp", "level": "private", "target_port": 5432}
+    job = await desk.running_job(owner, entries=[web, tcp])
     (desk.runtime.logs / f"{job['id']}.log").write_bytes(b"hello\n")
     entry = job["entries"][0]
     code = (await owner.put(f"/entries/{entry['id']}/share", {})).body["code"]
@@ -111,13 +115,15 @@ async def make_world(desk: Desk, number: int) -> World:
     grant = (await owner.get(f"/entries/{entry['id']}/share/grants")).body["items"][0]["id"]
     key = await owner.post("/me/keys", {"public_key": public_key(number)})
     token = await owner.post("/me/tokens", {"name": "t"})
+    door = job["entries"][1]["id"]
+    client = await owner.post(f"/entries/{door}/client-certificate")
     victim = f"victim{number}"
     await desk.add_user(victim)
     hop = {"entry": entry["label"], "state": "s", "challenge": "c" * 43}
     parts = {"job": job["id"], "entry": entry["id"], "grant": grant, "key": key.body["id"], "token": token.body["id"]}
     return World(
         {"nobody": desk.anyone, **callers},
-        parts | {"user": victim, "app": "jupyterlab"},
+        parts | {"user": victim, "app": "jupyterlab", "certificate": client.body["id"], "door": door},
         {
             "sign_in": {"username": "owner", "password": PASSWORD},
             "change_me": {"language": "en"},
@@ -140,7 +146,8 @@ async def make_world(desk: Desk, number: int) -> World:
 
 async def attempt(desk: Desk, route: Route, world: World, caller: Caller) -> int:
     """The status that the caller gets."""
-    path = route.path.format_map(world.parts)
+    parts = world.parts | ({"entry": world.parts["door"]} if "client-certificate" in route.path else {})
+    path = route.path.format_map(parts)
     if route.name == "resume_job":
         await world.callers["owner"].post(f"/jobs/{world.parts['job']}/suspend")
     if route.media is not Media.WEBSOCKET:

@@ -15,6 +15,7 @@ from control.domain.entries import (
     clash,
     parse_spec,
     port_variable,
+    speaks_tls,
     ssh_default,
     url_of,
     wants_ssh_default,
@@ -67,8 +68,6 @@ def test_auto_port_and_terminal_have_no_number_yet() -> None:
         ({"service": "terminal", "target_port": None, "level": "open"}, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, "app_protocol"),
-        ({"protocol": "tcp", "port": "random"}, "level"),
-        ({"protocol": "tcp", "level": "open"}, "port"),
         ({"domain": "x.example"}, "domain"),
         ({"surprise": 1}, "surprise"),
     ],
@@ -146,3 +145,20 @@ def test_url_leaves_out_the_implied_port(protocol: Protocol, port: int, url: str
 def test_host_is_the_label_below_the_base_domain() -> None:
     """One name an entry."""
     assert Doors("proxy.localhost", {}, range(0)).host_of("ab") == "ab.proxy.localhost"
+
+
+@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("kind", PortKind)
+def test_a_tcp_entry_is_plain_only_when_open_on_a_port_of_its_own(level: Level, kind: PortKind) -> None:
+    """Everywhere else TLS tells which entry is meant, and who comes."""
+    assert speaks_tls(Protocol.TCP, level, kind) is not (level is Level.OPEN and kind is PortKind.RANDOM)
+    assert not speaks_tls(Protocol.HTTP, level, kind)
+    assert url_of(Protocol.TCP, "h", 8999, tls=True) == "tls://h:8999"
+
+
+@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("port", ["fixed", "random"])
+def test_a_tcp_entry_may_have_any_level_on_any_port(level: Level, port: str) -> None:
+    """As every other protocol."""
+    spec = parse_spec({"name": "db", "protocol": "tcp", "level": level.value, "port": port, "target_port": 5432})
+    assert (spec.level, spec.port_kind.value) == (level, port)
