@@ -85,7 +85,7 @@ async def probe(data_dir: Path, trial_dir: Path, uid: int | None) -> Capabilitie
     sftp = sftp_server() is not None
     if not sftp:
         why["sftp"] = "sftp-server is not installed (package openssh-sftp-server)"
-    return Capabilities(isolation, network, _limits(why), sftp, why, masks, python, home)
+    return Capabilities(isolation, network, _limits(why, network), sftp, why, masks, python, home)
 
 
 def masked(data_dir: Path) -> tuple[str, ...]:
@@ -117,14 +117,14 @@ def _candidates(why: dict[str, str]) -> list[tuple[str, str]]:
     return [("full", "pasta"), ("full", "loopback")]
 
 
-def _limits(why: dict[str, str]) -> dict[str, str]:
+def _limits(why: dict[str, str], network: str) -> dict[str, str]:
     held = cgroup_limits()
     if "memory" not in held:
         why["limits"] = "no cgroup may be made here; memory is limited for each process alone"
     return {
         "memory": "cgroup" if "memory" in held else "per_process",
         "cpu": "cgroup" if "cpu" in held else "none",
-        "processes": "cgroup" if "processes" in held else "none",
+        "processes": "cgroup" if "processes" in held else "none" if network == "none" else "per_person",
         "time": "shim",
     }
 

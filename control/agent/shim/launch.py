@@ -21,7 +21,13 @@ from pathlib import Path
 from typing import Final
 
 from . import kernel, network
-from .limits import Cgroup, be_ended_first_out_of_memory, cgroup_name, limit_memory_of_each_process
+from .limits import (
+    Cgroup,
+    be_ended_first_out_of_memory,
+    cgroup_name,
+    limit_memory_of_each_process,
+    limit_processes_of_the_person,
+)
 from .neighbours import forbidden, own_addresses
 from .outlet import fork_outlet
 from .record import words_of
@@ -185,6 +191,8 @@ def _enter(spec: Spec, job_dir: Path, control: socket.socket, cgroup: Cgroup, ui
     if spec.sandbox.network != "none":
         network.enter_new(uid, gid, as_root=as_root)
         _report_network(control, with_proxy=spec.sandbox.network == "loopback")
+        if spec.limits.processes and "processes" not in cgroup.held:
+            limit_processes_of_the_person(spec.limits.processes)
     if control.recv(10) != b"go":
         return
     control.set_inheritable(True)

@@ -91,6 +91,17 @@ def limit_memory_of_each_process(limit_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
 
 
+def limit_processes_of_the_person(most: int) -> None:
+    """The stand-in for a pids cgroup: so many processes of this uid in this user namespace and those below it.
+
+    To be called in the user namespace that the job gets (there the count is the job's alone, since Linux
+    5.14), or where the uid is a person's own; else the platform's processes would be counted with it.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
+
+
 def be_ended_first_out_of_memory() -> None:
     """When the machine itself runs out of memory, this process and what it starts go before the platform's own.
 

@@ -174,6 +174,16 @@ async def test_too_much_memory_ends_the_job(bridge: Bridge) -> None:
         assert b"MemoryError" in await bridge.log("m-1")
 
 
+async def test_a_job_that_forks_without_end_is_stopped_at_its_limit(bridge: Bridge) -> None:
+    """By a cgroup, or where none may be made by a resource limit that an own user namespace does not lift."""
+    bomb = "import os, time\nfor n in range(200):\n    if os.fork() == 0: time.sleep(100)\n"
+    code = f"try:\n    exec({bomb!r})\nexcept BlockingIOError: print('stopped', flush=True)\n"
+    for number, before in enumerate(([], ["unshare", "-Ur"])):
+        await bridge.submit(f"f-{number}", [*before, "/usr/bin/python3", "-c", code], processes=60, person=3)
+        await bridge.ended(f"f-{number}")
+        assert await bridge.log(f"f-{number}") == b"stopped\n"
+
+
 async def test_a_shim_killed_at_any_moment_takes_its_job_with_it(bridge: Bridge) -> None:
     """Nothing runs of which nobody knows: the job is lost, never running, and its processes are gone."""
     await bridge.submit("k-1", ["sh", "-c", "setsid sleep 1000 & exec sleep 1000"])

@@ -108,6 +108,14 @@ def test_without_a_cgroup_each_process_is_limited() -> None:
     assert b"MemoryError" in done.stderr
 
 
+def test_without_a_cgroup_the_persons_processes_are_limited() -> None:
+    """For good: what the limit was before, no program of the job may set again."""
+    script = "from control.agent.shim.limits import limit_processes_of_the_person as limit; limit(123)"
+    show = "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC))"
+    done = subprocess.run([sys.executable, "-c", f"{script}; {show}"], capture_output=True, check=True)
+    assert done.stdout == b"(123, 123)\n"
+
+
 def test_a_job_goes_before_the_platform_when_memory_is_short() -> None:
     """What a process starts inherits it, so that many small processes hide no better than one large."""
     script = "from control.agent.shim.limits import be_ended_first_out_of_memory as offer; offer(); import os"
