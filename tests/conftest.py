@@ -28,6 +28,11 @@ DATABASES = ("sqlite", "postgresql")
 _TEMPLATE = "starlight_template"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: Playwright keeps an event loop of its own running, beside which no other may run."""
+    items.sort(key=lambda item: item.path.parent.name == "console" or item.path.name == "test_browser.py")
+
+
 @pytest.fixture(scope="session")
 def postgresql_socket() -> Iterator[Path]:
     """The directory of the socket of a running throw-away PostgreSQL cluster."""
