@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 from control.cli.client import FailedError
@@ -57,7 +59,7 @@ async def list_entries(asked: Asked) -> Outcome:
 
 async def remove(asked: Asked) -> Outcome:
     """Removes an entry and cuts its visits."""
-    done = await asked.client.call("DELETE", f"/entries/{await _id_of(asked)}")
+    done = await asked.client.call("DELETE", f"/entries/{await entry_id(asked)}")
     return Outcome(done, [_withdrawn(asked, done)])
 
 
@@ -66,24 +68,44 @@ async def share(asked: Asked) -> Outcome:
     args = asked.args
     body = {"code": args.code, "expires_at": args.expires, "max_uses": args.max_uses}
     wish = {name: value for name, value in body.items() if value is not None}
-    made = await asked.client.call("PUT", f"/entries/{await _id_of(asked)}/share", wish)
+    made = await asked.client.call("PUT", f"/entries/{await entry_id(asked)}/share", wish)
     code = asked.say("共享码：{code}", "Share code: {code}", code=made["code"])
     return Outcome(made, [code, asked.say("链接：{link}", "Link: {link}", link=made["link"])])
 
 
 async def unshare(asked: Asked) -> Outcome:
     """Cancels sharing and cuts everyone who redeemed the code."""
-    done = await asked.client.call("DELETE", f"/entries/{await _id_of(asked)}/share")
+    done = await asked.client.call("DELETE", f"/entries/{await entry_id(asked)}/share")
     return Outcome(done, [_withdrawn(asked, done)])
 
 
 async def open_entry(asked: Asked) -> Outcome:
     """Prints an entry's address, and opens it in the browser of this machine if there is one."""
-    entry = await asked.client.call("GET", f"/entries/{await _id_of(asked)}")
+    entry = await asked.client.call("GET", f"/entries/{await entry_id(asked)}")
     where = entry["url"] or entry["ssh_command"]
     if not asked.args.json and str(where).startswith("http"):
         webbrowser.open(where)
     return Outcome(entry, [where])
+
+
+async def certificate(asked: Asked) -> Outcome:
+    """Issues a client certificate for a tcp entry and keeps it, with its key, in a file that only its owner reads."""
+    made = await asked.client.call("POST", f"/entries/{await entry_id(asked)}/client-certificate")
+    path = Path(asked.args.out or made["file_name"])
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as fault:
+        await asked.client.call("DELETE", f"/client-certificates/{made['id']}")
+        detail = asked.say("无法写入 {path}：{why}", "Cannot write {path}: {why}", path=path, why=fault.strerror)
+        raise FailedError({"code": "file_unwritable", "status": 0, "detail": detail}) from fault
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(made["pem"])
+    said = asked.say(
+        "证书已写入 {path}，有效至 {end}", "{path} holds it, good until {end}", path=path, end=made["expires_at"]
+    )
+    return Outcome(
+        {name: made[name] for name in made if name not in ("pem", "private_key")} | {"file": str(path)}, [said]
+    )
 
 
 async def redeem(asked: Asked) -> Outcome:
@@ -118,7 +140,7 @@ def _is_door(entry: dict[str, Any]) -> bool:
     return entry["protocol"] == "ssh" and entry["port_kind"] == "fixed" and bool(entry["active"])
 
 
-async def _id_of(asked: Asked) -> str:
+async def entry_id(asked: Asked) -> str:
     """The id of `JOB/NAME`, or what was given: an id or a label."""
     reference: str = asked.args.entry
     job, slash, name = reference.partition("/")

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import Any, Final
 
-from control.cli import entries, jobs, people
+from control.cli import entries, forward, jobs, people
 from control.cli.outcome import Command
 from control.cli.words import Words
 
@@ -129,6 +129,7 @@ def _add_entries(commands: Any, say: Words) -> None:
         ("share", entries.share, "通过共享码共享", "share by a code"),
         ("unshare", entries.unshare, "取消共享", "cancel sharing"),
         ("open", entries.open_entry, "在浏览器中打开", "open in the browser"),
+        ("certificate", entries.certificate, "签发 tcp 入口的客户端证书", "issue a client certificate for a tcp entry"),
     ):
         leaf = _leaf(group, name, command, say(zh, en))
         leaf.add_argument("entry", metavar="ENTRY", help=say("入口 id、标签或 作业/名称", "id, label, or JOB/NAME"))
@@ -136,10 +137,24 @@ def _add_entries(commands: Any, say: Words) -> None:
             leaf.add_argument("--code", help=say("自定共享码", "a code of your own"))
             leaf.add_argument("--expires", metavar="2026-12-31T00:00:00Z")
             leaf.add_argument("--max-uses", type=int)
+        if name == "certificate":
+            leaf.add_argument("--out", metavar="FILE", help=say("写入的文件", "the file to write"))
+    _add_forward(commands, say)
     redeem = _leaf(commands, "redeem", entries.redeem, say("兑换共享码", "redeem a share code"))
     redeem.add_argument("code")
     redeem.add_argument("--entry", help=say("入口 id 或标签", "the entry's id or label"))
     _leaf(commands, "ssh-config", entries.ssh_config, say("打印 ssh 配置", "print stanzas for ~/.ssh/config"))
+
+
+def _add_forward(commands: Any, say: Words) -> None:
+    leaf = _leaf(commands, "forward", forward.forward, say("把入口转到本机端口", "bring an entry to a local port"))
+    leaf.add_argument("entry", metavar="ENTRY", help=say("入口 id、标签或 作业/名称", "id, label, or JOB/NAME"))
+    leaf.add_argument("local_port", type=local_port, metavar="LOCALPORT", help=say("0 为任选", "0: any free one"))
+    leaf.add_argument("--bind", default="127.0.0.1", metavar="ADDRESS", help=say("监听地址", "where to listen"))
+    leaf.add_argument(
+        "--via", type=host_port, metavar="HOST:PORT", help=say("网关的 https 端口", "the gateway's https port")
+    )
+    leaf.add_argument("--ca", metavar="FILE", help=say("要信任的 CA 证书", "a CA certificate to trust"))
 
 
 def _group(commands: Any, name: str, help_text: str, say: Words) -> Any:
@@ -187,6 +202,21 @@ def port_or_auto(text: str) -> int | str:
     if not re.fullmatch("[0-9]{1,5}", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"{text!r}: 1-65535, auto")
     return int(text)
+
+
+def local_port(text: str) -> int:
+    """A port number, or 0. Raises ArgumentTypeError."""
+    if not re.fullmatch("[0-9]{1,5}", text, re.ASCII) or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r}: 0-65535")
+    return int(text)
+
+
+def host_port(text: str) -> tuple[str, int]:
+    """`gate.example.com:8443`. Raises ArgumentTypeError."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host:
+        raise argparse.ArgumentTypeError(f"{text!r}: HOST:PORT")
+    return host.strip("[]"), local_port(port)
 
 
 def entry_spec(text: str) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.contract.routes import Entry, Service
+from gateway.contract.routes import Entry, Protocol, Service
 from gateway.core import http1
 from gateway.core.bodies import request_body
 from gateway.core.decide import Admission, Ask
@@ -20,13 +21,14 @@ from gateway.core.headers import Origin, is_foreign_origin
 from gateway.core.http1 import Malformed, RequestHead
 from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech, sniff
-from gateway.entries.http import answers, assets, hop
-from gateway.entries.http.admit import Console, Doorman, Front, place
+from gateway.entries.http import answers, assets, hop, tunnel
+from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, place
 from gateway.entries.http.forward import Forwarder
 from gateway.entries.http.passage import Fate
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.terminal import SOCKET, Terminal
 from gateway.entries.http.upstream import QUIET_S, Way, way_to_app, way_to_control
+from gateway.wire.dial import DialFault
 from gateway.wire.visits import Cut, Visit
 
 log = logging.getLogger(__name__)
@@ -56,6 +58,7 @@ class Conversation:
         self._forwarder = Forwarder(down, self._origin)
         self._visit: Visit | None = None
         self._way: Way | None = None
+        self._bound: tunnel.Bound | None = None
         self._open_visits = AsyncExitStack()
         self._cut: Cut | None = None
         self._draining = False
@@ -127,12 +130,57 @@ class Conversation:
             return self._send_to_tls(head)
         if head.value(b"expect") not in (None, b"100-continue"):
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.EXPECTATION_FAILED)
-        where = place(self._front, head, self._server_name)
+        if tunnel.is_asked(self._front, head):
+            return await self._forwarded(head)
+        where: Entry | Console | Refusal
+        if self._bound is None:
+            where = place(self._front, head, self._server_name)
+        else:
+            head, where = self._bound.carry(head), self._bound.place(self._gate.table)
         if isinstance(where, Refusal):
             return self._refuse(head, where)
         if where is Console.CONSOLE:
             return await self._forward(head, way_to_control(self._gate))
         return await self._entry(head, where)
+
+    # A tunnel (`starlight forward`).
+
+    async def _forwarded(self, head: RequestHead) -> bool:
+        """Makes this connection one into an entry, for who shows a token that passes it."""
+        entry = tunnel.place(self._gate.table, head, self._server_name)
+        if isinstance(entry, Refusal):
+            return self._refuse(head, entry)
+        if http1.upgrade_of(head) != tunnel.PROTOCOL or self._bound is not None:
+            return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.UPGRADE_REQUIRED)
+        match self._doorman.by_token(head, entry, self._origin):
+            case Admission() as admission:
+                if len(self._gate.visits) >= self._gate.config.visits_limit:
+                    return self._refuse(head, Refusal(Code.BUSY, entry.job_id, entry.name))
+                await self._enter(admission)
+                return await self._through(head, admission)
+            case Ask():
+                return self._refuse(head, Refusal(Code.SIGN_IN, entry_name=entry.name))
+            case refusal:
+                return self._refuse(head, refusal)
+
+    async def _through(self, head: RequestHead, admission: Admission) -> bool:
+        """Frames to a tcp entry until either side has enough, or requests to a web entry from here on."""
+        entry = admission.entry
+        if entry.protocol is not Protocol.TCP:
+            self._bound = tunnel.Bound(entry.id, head.value(TOKEN_HEADER))
+            self._down.write(tunnel.accepts(entry))
+            return True
+        try:
+            up = await way_to_app(self._gate, admission).open()
+        except DialFault as fault:
+            log.info("from=%s upstream: %s", self._origin.address, fault)
+            return self._refuse(head, fault.refusal)
+        assert self._visit is not None, "entered right before"
+        self._down.write(tunnel.accepts(entry))
+        frames = tunnel.Tunnel(self._down, up, self._visit)
+        self._cut, self._quiet_s = frames.cut, math.inf
+        await frames.run()
+        return False
 
     async def _next_head(self) -> RequestHead | None:
         if not self._down.buffer and not await self._down.more():
