@@ -44,10 +44,11 @@ class WorkLease:
             await self._take()
             try:
                 async with asyncio.TaskGroup() as group:
-                    renewing = group.create_task(self._renew())
-                    # In the body, not beside it: a group whose body has ended leaves the task marked as
-                    # cancelled when a member fails (CPython 3.11), and _pass_cancellation_on would believe it.
-                    await work()
+                    renewing, working = group.create_task(self._renew()), group.create_task(work())
+                    # Waited for in the body: a group whose body has ended leaves its task marked as cancelled when
+                    # a member fails (CPython 3.11, 3.12), and _pass_cancellation_on would believe it. For the
+                    # same reason `work`, which may hold such a group, has a task of its own.
+                    await asyncio.wait([working])
                     renewing.cancel()
             except* LeaseLostError:
                 log.warning("lease %s is lost: another process works", self._name)
@@ -74,8 +75,12 @@ class WorkLease:
 
     async def _take(self) -> None:
         while True:
-            async with self._db.write() as session:
-                self._held = await leases.take(session, self._name, self._holder, now=self._now(), term_s=TERM_S)
+            try:
+                async with self._db.write() as session:
+                    self._held = await leases.take(session, self._name, self._holder, now=self._now(), term_s=TERM_S)
+            except (OSError, TimeoutError, DBAPIError) as fault:  # a full disk, a database that is away
+                self._held = None
+                log.warning("lease %s could not be taken: %s", self._name, type(fault).__name__)
             if self._held is not None:
                 return
             await asyncio.sleep(_RENEW_S)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from typing import Any
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from control.store import counters, leases
 from control.store.engine import Database
@@ -38,6 +41,59 @@ async def test_overtaken_process_waits_until_the_lease_is_free(db: Database, mon
             await leases.guard(session, successor, now=clock.now())
             await leases.release(session, successor)
         await begun.get()
+        holding.cancel()
+
+
+async def test_work_that_lost_the_lease_in_a_group_of_its_own_goes_on(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease that ran out (a full disk, a process that was stopped) is taken again; the loops never end for good."""
+    monkeypatch.setattr(lease, "_RENEW_S", 0.01)
+    begun = asyncio.Queue[int]()
+
+    async def lose() -> None:
+        raise LeaseLostError("work")
+
+    async def work() -> None:
+        begun.put_nowait(begun.qsize())
+        async with asyncio.TaskGroup() as loops:
+            loops.create_task(asyncio.sleep(60))
+            loops.create_task(lose())
+
+    clock = Clock()
+    mine = WorkLease(db, "work", "a", clock.now)
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        holding = group.create_task(mine.hold(work))
+        for _ in range(3):
+            await begun.get()
+            clock.seconds += lease.TERM_S + 1
+        holding.cancel()
+    assert holding.cancelled()
+
+
+async def test_a_lease_that_cannot_be_taken_now_is_taken_later(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database may be full or away for a while: that is waited out, not died of."""
+    monkeypatch.setattr(lease, "_RENEW_S", 0.01)
+    faults = [
+        DBAPIError("BEGIN", None, sqlite3.OperationalError("database or disk is full")),
+        TimeoutError(),
+        OSError(),
+    ]
+    begun, take = asyncio.Event(), leases.take
+
+    async def failing(*args: Any, **more: Any) -> leases.Held | None:
+        if faults:
+            raise faults.pop()
+        return await take(*args, **more)
+
+    async def work() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(leases, "take", failing)
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        holding = group.create_task(WorkLease(db, "work", "a", Clock().now).hold(work))
+        await begun.wait()
         holding.cancel()
 
 
