@@ -126,5 +126,6 @@ def _bury(job_dir: Path, status: dict[str, Any], now: float) -> dict[str, Any]:
     (job_dir / "shim.sock").unlink(missing_ok=True)
     detail = "the process that keeps the job was killed" if same_boot else "the machine was started anew"
     status |= {"state": "lost", "cause": "shim_died", "ended_at": now, "detail": detail}
-    replace(job_dir / "status.json", json.dumps(status).encode())
+    with suppress(OSError):  # a full disk: true all the same, and written at the next look
+        replace(job_dir / "status.json", json.dumps(status).encode())
     return status

@@ -53,6 +53,18 @@ def test_a_shim_that_died_before_the_end_is_a_lost_job(tmp_path: Path, state: st
     assert again == report
 
 
+def test_a_full_disk_keeps_no_lost_job_from_being_told(tmp_path: Path) -> None:
+    """One job that cannot be written down must not take the answer about all others with it."""
+    written(tmp_path, state="running", shim=dead())
+    (tmp_path / "status.json.new").mkdir()  # what is written aside cannot be written
+    report = observe(tmp_path, 5.0)
+    assert report is not None
+    assert report["state"] == "lost"
+    (tmp_path / "status.json.new").rmdir()
+    observe(tmp_path, 6.0)
+    assert json.loads((tmp_path / "status.json").read_bytes())["state"] == "lost"
+
+
 def test_a_job_that_ended_needs_no_shim(tmp_path: Path) -> None:
     """Its outcome stays."""
     written(tmp_path, state="ended", cause="exit", exit_code=0, ended_at=3.0, shim=dead())
