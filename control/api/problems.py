@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from aiohttp import web
 from pydantic import ValidationError
+from sqlalchemy.exc import OperationalError
 
 from control.api.language import language_of
 from control.domain.errors import Code, FieldCode, FieldFault, Language, Problem, ProblemError
@@ -47,6 +48,9 @@ async def speak_problems(request: web.Request, handler: Handler) -> web.StreamRe
         return print_problem(_from_http(plain), language_of(request))
     except (ConnectionResetError, TimeoutError):
         # The person went away, or the store or a bridge did not answer in time.
+        return print_problem(Problem(Code.UNAVAILABLE), language_of(request))
+    except OperationalError as fault:  # the database is away, or its disk is full: for the log alone to say
+        log.warning("the database refused %s %s: %s", request.method, request.path, fault.orig)
         return print_problem(Problem(Code.UNAVAILABLE), language_of(request))
     except Exception:
         incident = secrets.token_hex(4)

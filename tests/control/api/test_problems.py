@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from typing import Annotated, Literal
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 from pydantic import AfterValidator, Field, ValidationError
+from sqlalchemy.exc import OperationalError
 
-from control.api.problems import FieldError, field_faults, print_problem
+from control.api.problems import FieldError, field_faults, print_problem, speak_problems
 from control.api.route import Body
 from control.domain.errors import Code, FieldCode, Problem
 
@@ -87,3 +91,16 @@ def test_headers_say_what_programs_need() -> None:
     assert nobody.headers["WWW-Authenticate"].startswith("Bearer")
     assert nobody.headers["Content-Language"] == "zh"
     assert nobody.content_type == "application/problem+json"
+
+
+async def test_a_database_that_refuses_is_no_inner_error() -> None:
+    """A full disk or a database that is away passes: the person is told to try again, and no more."""
+
+    async def handler(_request: web.Request) -> web.StreamResponse:
+        raise OperationalError("INSERT", None, sqlite3.OperationalError("database or disk is full"))
+
+    app = web.Application(middlewares=[speak_problems])
+    app.router.add_get("/", handler)
+    async with TestClient(TestServer(app)) as client, client.get("/") as answer:
+        assert (answer.status, (await answer.json(content_type=None))["code"]) == (503, "temporarily_unavailable")
+        assert "disk" not in await answer.text()
