@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,10 +44,12 @@ from control.work.jobs import Jobs
 from control.work.launch import Launcher
 from control.work.lease import WorkLease
 from control.work.loop import steadily
+from control.work.metrics import Metrics
 from control.work.probe import Probe
 from control.work.routes import Routes
 from control.work.sweep import EVERY_S as SWEEP_EVERY_S
 from control.work.sweep import Sweep
+from control.work.visits import Visits
 from gateway.feed.served import FeedServer
 
 log = logging.getLogger(__name__)
@@ -53,6 +57,7 @@ log = logging.getLogger(__name__)
 DRAIN_S: Final = 4.0
 """Seconds for which open requests may go on after the end was asked for."""
 _BACKLOG: Final = 1024
+_TOKEN_BYTES: Final = 32
 _ENDS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -81,6 +86,8 @@ class Control:
         self._doors = doors_of(settings)
         self._supervisor = Supervisor(worker.run_dir)
         self._gateways = Gateways(db.hints)
+        self._visits = Visits(db.hints)
+        self._metrics = Metrics(scrape_token(settings.data_dir / "control" / "metrics-token"), self._visits.__len__)
         self._sign_in = SignIn(db)
         self._apps = Catalog(settings.data_dir / "apps", worker.run_dir)
         local = LocalRuntime(worker.run_dir, settings.data_dir, worker.job_uid_base)
@@ -144,7 +151,16 @@ class Control:
     async def _serve_feed(self) -> None:
         async with self._db.write() as session:
             epoch = await feed.epoch(session)
-        source = Feed(self._db, self._vault, self._gateways, self._sign_in, epoch=epoch, now=clock.now)
+        source = Feed(
+            self._db,
+            self._vault,
+            self._gateways,
+            self._sign_in,
+            self._visits,
+            self._metrics,
+            epoch=epoch,
+            now=clock.now,
+        )
         with await self._supervisor.listener("feed") as listener:
             await FeedServer(listener, source).run()
 
@@ -185,6 +201,8 @@ class Control:
             ports=Ports(self._supervisor, self._doors.random_ports, self._held_ports),
             apps=self._apps,
             gateways=self._gateways,
+            visits=self._visits,
+            metrics=self._metrics,
             signin=self._sign_in,
             vault=self._vault,
         )
@@ -192,6 +210,15 @@ class Control:
     async def _held_ports(self) -> set[int]:
         async with self._db.read() as session:
             return await entries.held_ports(session)
+
+
+def scrape_token(path: Path) -> str:
+    """The token by which a scraper reads `/metrics`; made, mode 0600, at the first start."""
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(_TOKEN_BYTES) + "\n")
+    return path.read_text().strip()
 
 
 @contextmanager

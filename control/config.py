@@ -73,6 +73,9 @@ class Settings:
     allow_unisolated: bool
     gateway_processes: int
     max_stale_s: float
+    max_visits: int
+    max_visits_per_entry: int
+    max_visits_per_address: int
     insecure_http: bool
     uid_base: int | None
 
@@ -141,6 +144,9 @@ def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Setti
         allow_unisolated=source.take("allow_unisolated", values.switch, False),
         gateway_processes=source.take("gateway_processes", values.processes, _default_processes()),
         max_stale_s=source.take("max_stale_s", values.seconds, 300.0),
+        max_visits=source.take("max_visits", values.visits, 8192),
+        max_visits_per_entry=source.take("max_visits_per_entry", values.visits, 4096),
+        max_visits_per_address=source.take("max_visits_per_address", values.visits, 2048),
         insecure_http=insecure,
         uid_base=source.take("uid_base", values.uid, None),
     )

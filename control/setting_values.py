@@ -69,6 +69,11 @@ def processes(text: str) -> int:
     return number(text, 1, _MOST_PROCESSES)
 
 
+def visits(text: str) -> int:
+    """How many live connections."""
+    return number(text, 1, 1_000_000)
+
+
 def uid(text: str) -> int:
     """A user id."""
     return number(text, 0, 2**32 - 2)

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
+from gateway.core.room import Limits
+
 T = TypeVar("T")
 
 _PREFIX: Final = "STARLIGHT_"
@@ -59,6 +61,13 @@ class GatewayConfig:
     drain_s: float = 7.0
     orphan_drain_s: float = 5.0
     visits_limit: int = 8192
+    entry_visits_limit: int = 4096
+    address_visits_limit: int = 2048
+
+    @property
+    def limits(self) -> Limits:
+        """The most visits of this process."""
+        return Limits(self.visits_limit, self.entry_visits_limit, self.address_visits_limit)
 
 
 def read_config(argv: Sequence[str], environ: Mapping[str, str]) -> GatewayConfig:
@@ -88,6 +97,9 @@ def read_config(argv: Sequence[str], environ: Mapping[str, str]) -> GatewayConfi
         max_stale_s=source.take("MAX_STALE_S", float, 300.0),
         feed_key=source.take("FEED_KEY", _key, None),
         lifeline_fd=source.take("LIFELINE_FD", int, None),
+        visits_limit=source.take("MAX_VISITS", int, 8192),
+        entry_visits_limit=source.take("MAX_VISITS_PER_ENTRY", int, 4096),
+        address_visits_limit=source.take("MAX_VISITS_PER_ADDRESS", int, 2048),
     )
     if source.faults:
         raise ConfigError("\n".join(source.faults))

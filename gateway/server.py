@@ -20,14 +20,18 @@ from gateway.config import GatewayConfig
 from gateway.core.refusals import Code
 from gateway.core.table import Table
 from gateway.feed.disk import Disk
-from gateway.feed.feed import Feed
+from gateway.feed.feed import Feed, Reports
 from gateway.feed.socket import connected
 from gateway.listeners import Listeners, patiently
 from gateway.ports import RandomPorts
 from gateway.serving import Services, Serving
+from gateway.wire import journal
+from gateway.wire.access_log import AccessLog
 from gateway.wire.ask import Ask
 from gateway.wire.bridge import Bridge
 from gateway.wire.gate import Gate
+from gateway.wire.metrics import Metrics
+from gateway.wire.report import Told
 from gateway.wire.visits import Visits
 
 log = logging.getLogger(__name__)
@@ -44,20 +48,28 @@ class Server:
         """`services` tells what is served, once the gate is made."""
         self._config = config
         self._table = Table(max_stale_s=config.max_stale_s)
-        self._visits = Visits(config.name)
+        instance = secrets.token_hex(8)
+        self._metrics = Metrics()
+        self._access_log = AccessLog(config.state_dir / "log" / f"access-{config.name}.jsonl")
+        # A successor of the same name counts anew, and an old visit's id must not name one of its own.
+        self._visits = Visits(f"{config.name}-{instance[:6]}", tell=self._told)
+        self._metrics.watch(self._visits, lambda: clock.now() - self._table.confirmed_at)
         self._disk = _disk(config)
         self._feed = Feed(
             self._table,
             lambda: connected(str(config.run_dir / "feed.sock"), deadline_s=_CONNECT_S),
             name=config.name,
             role=config.role,
-            instance=secrets.token_hex(8),
+            instance=instance,
             edited=self._after_edit,
             now=clock.now,
             ask_s=config.ask_s,
+            reports=Reports(lambda: Told(self._visits).news, self._metrics.text, self._visits.cut),
         )
         bridge = Bridge(config.run_dir, clock.now)
-        gate = Gate(config, self._table, self._visits, bridge, Ask(self._feed.ask), clock.now)
+        bridge.dialled = self._metrics.dials.took
+        ask = Ask(self._feed.ask)
+        gate = Gate(config, self._table, self._visits, bridge, ask, clock.now, self._metrics)
         self._services = services(gate)
         self._listeners = Listeners(config.run_dir)
         self._ports: RandomPorts | None = None
@@ -69,7 +81,8 @@ class Server:
         self._watch_for_the_end()
         have_snapshot = self._load()
         async with asyncio.TaskGroup() as group:
-            keeping = [group.create_task(self._feed.run()), group.create_task(self._lapse())]
+            works = (self._feed.run(), self._lapse(), self._access_log.keep())
+            keeping = [group.create_task(work) for work in works]
             if self._disk is not None:
                 keeping.append(group.create_task(self._disk.keep(self._table)))
             if have_snapshot or await self._first_list():
@@ -122,6 +135,11 @@ class Server:
         await self._listeners.ready()
         log.info("serves revision %d", self._table.revision)
         return group.create_task(self._ports.follow())
+
+    def _told(self, visit: journal.Ended) -> None:
+        """A visit has ended."""
+        self._access_log.ended(visit)
+        self._metrics.ended(visit)
 
     def _after_edit(self, withdrawn: frozenset[str]) -> None:
         """Cuts what lost its ground, and has ports and disk follow. Awaits nothing: the feed acknowledges next."""

@@ -10,6 +10,7 @@ from control.config import Settings
 from control.domain.apps import App, AppState
 from control.domain.errors import Language
 from control.domain.people import Role
+from control.domain.visits import OpenVisit
 from control.runtimes.ports import Ports
 from control.runtimes.runtime import Runtime
 from control.store.engine import Database
@@ -28,6 +29,29 @@ class Gateways(Protocol):
 
     def missing(self) -> tuple[str, ...]:
         """Gateways that hold no snapshot yet, and the roles that have none registered."""
+
+
+class Visits(Protocol):
+    """The live connections as the gateways report them; `control.work` holds the real one."""
+
+    def of_entry(self, entry_id: int) -> list[OpenVisit]:
+        """The open visits of an entry, the oldest first."""
+
+    def find(self, visit_id: str) -> OpenVisit | None:
+        """An open visit by its id."""
+
+    async def cut(self, visit_id: str, deadline_s: float) -> bool:
+        """Has a visit cut; whether it was gone by the deadline."""
+
+
+class Metrics(Protocol):
+    """The platform's counts; `control.work` holds the real one."""
+
+    token: str
+    """Lets a scraper on this machine read them."""
+
+    def text(self) -> str:
+        """All of them, in Prometheus's text format."""
 
 
 class Apps(Protocol):
@@ -54,6 +78,8 @@ class Context:
     ports: Ports
     apps: Apps
     gateways: Gateways
+    visits: Visits
+    metrics: Metrics
     signin: SignIn
     vault: Vault
 

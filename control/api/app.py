@@ -22,10 +22,12 @@ from control.api import (
     live,
     logs,
     me,
+    metrics,
     sessions,
     shares,
     sockets,
     users,
+    visits,
 )
 from control.api.asked import CONTEXT, Asked, asked_of, read_body, read_part, read_query
 from control.api.console import serve_console
@@ -45,6 +47,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *entries.ROUTES,
     *clients.ROUTES,
     *shares.ROUTES,
+    *visits.ROUTES,
     *hops.ROUTES,
     *live.ROUTES,
     *document.ROUTES,
@@ -66,6 +69,7 @@ def make_api(ctx: Context, *, pages: Path) -> web.Application:
         app.router.add_route(route.method, PREFIX + route.path, _serve(route))
     app.on_response_prepare.append(_name_server)
     app.router.add_get("/healthz", health.show)
+    app.router.add_get("/metrics", metrics.show)
     app.router.add_get(_NOT_THE_API, serve_console(pages))
     return app
 

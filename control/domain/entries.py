@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from control.domain.errors import Code, FieldCode, FieldFault, Problem, fault, invalid
+from control.domain.origins import read_origins
 from gateway.contract.routes import AppProtocol, Level, PortKind, Protocol, Service
 
 ENTRY_NAME_CHARACTERS: Final = 63
@@ -22,7 +23,9 @@ SSH_PORT_IN_JOB: Final = 22
 AUTO_PORTS: Final = range(20000, 30000)
 """`auto` target ports are taken from here, unique among an owner's live jobs."""
 _NAME: Final = re.compile(r"[^\W_](?:[\w. -]*[\w.-])?")
-_KNOWN: Final = frozenset({"name", "protocol", "level", "target_port", "port", "service", "app_protocol"})
+_KNOWN: Final = frozenset(
+    {"name", "protocol", "level", "target_port", "port", "service", "app_protocol", "cors_origins"}
+)
 _LATER: Final = frozenset(
     {
         "node",
@@ -32,7 +35,6 @@ _LATER: Final = frozenset(
         "private_key",
         "private_key_password",
         "acme",
-        "cors_origins",
         "limits",
     }
 )
@@ -51,6 +53,7 @@ class EntrySpec:
     port_kind: PortKind = PortKind.FIXED
     service: Service = Service.PORT
     app_protocol: AppProtocol = AppProtocol.HTTP1
+    cors_origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ class _Reader:
         target_port = self._target_port(service)
         if protocol is None or level is None or port_kind is None or service is None or app_protocol is None:
             return None
-        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol)
+        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, self._origins())
 
     def check(self, spec: EntrySpec | None) -> None:
         """What fields say together."""
@@ -171,6 +174,8 @@ class _Reader:
             self._fault("level", FieldCode.TERMINAL_OPEN)
         if spec.app_protocol is not AppProtocol.HTTP1 and not is_web:
             self._fault("app_protocol", FieldCode.NOT_ALLOWED)
+        if spec.cors_origins and not is_web:
+            self._fault("cors_origins", FieldCode.NOT_ALLOWED)
 
     def _name(self) -> str:
         name = self._plain.get("name")
@@ -193,6 +198,12 @@ class _Reader:
             return choices(value)
         self._fault(name, FieldCode.NOT_ONE_OF, allowed=", ".join(choices))
         return None
+
+    def _origins(self) -> tuple[str, ...]:
+        origins, why = read_origins(self._plain.get("cors_origins"))
+        if why is not None:
+            self._fault("cors_origins", FieldCode.INVALID, why=why)
+        return origins
 
     def _target_port(self, service: Service | None) -> int | None:
         value = self._plain.get("target_port")

@@ -44,6 +44,7 @@ async def add_entry(
         target_port=await _target_port(session, job, spec),
         service=spec.service,
         app_protocol=spec.app_protocol,
+        cors_origins=list(spec.cors_origins),
         created_at=now,
         port_lost=False,
     )

@@ -219,6 +219,8 @@ class Entry(Table):
     target_port: Mapped[int | None]
     service: Mapped[Service] = mapped_column(Word(Service))
     app_protocol: Mapped[AppProtocol] = mapped_column(Word(AppProtocol))
+    cors_origins: Mapped[list[str]] = mapped_column(JSON, default=list)
+    """Other sites whose pages may call this entry from a browser."""
     created_at: Mapped[float]
     ready_at: Mapped[float | None]
     """When all gateways first served it in its present shape."""

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import asyncssh
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from certs.local_ca import Authority, issue, needs_issue
 from certs.store import load_authority
@@ -46,6 +48,7 @@ class Certificates:
         """Makes sure that everything is there and good for a while."""
         await self._have_secret("ticket", lambda: randomness.token_hex(_TICKET_BYTES))
         await self._have_secret("ssh-host", _host_key)
+        await self._have_secret("identity", _identity_key)
         authority = load_authority(self._folder)
         if authority is None:
             log.error("the local CA is missing: https entries have no certificate until `starlight up` makes it")
@@ -81,6 +84,12 @@ class Certificates:
                 now=now,
             )
         log.info("issued a certificate for %s, good until %s", ", ".join(made.names), made.not_after.date())
+
+
+def _identity_key() -> str:
+    """The key that signs who a visitor is, for apps (ES256)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 def _host_key() -> str:

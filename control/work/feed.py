@@ -18,6 +18,8 @@ from control.store.engine import Database
 from control.store.secrets import Vault
 from control.store.signin import SignIn
 from control.work.gateways import Gateways
+from control.work.metrics import Metrics
+from control.work.visits import Visits
 from gateway.contract.codec import Change, Record, decode_record
 from gateway.contract.feed import SLICE_RECORDS, Question
 from gateway.contract.routes import Certificate, Secret
@@ -31,17 +33,41 @@ class Feed:
     """Where the control end of the feed takes its records and answers from (gateway.feed.served.FeedSource)."""
 
     def __init__(
-        self, db: Database, vault: Vault, gateways: Gateways, sign_in: SignIn, *, epoch: str, now: Callable[[], float]
+        self,
+        db: Database,
+        vault: Vault,
+        gateways: Gateways,
+        sign_in: SignIn,
+        visits: Visits,
+        metrics: Metrics,
+        *,
+        epoch: str,
+        now: Callable[[], float],
     ) -> None:
         self.epoch = epoch
         self._db = db
         self._vault = vault
         self._sign_in = sign_in
         self._now = now
-        self.registered = gateways.registered
         self.acknowledged = gateways.acknowledged
-        self.lost = gateways.lost
         self.ports = gateways.ports
+        self.visits = visits.report
+        self.cuts = visits.cuts
+        self.metrics = metrics.tell
+        self._gateways = gateways
+        self._visits = visits
+        self._metrics = metrics
+
+    def registered(self, name: str, role: str, instance: str) -> None:
+        """A process speaks for the gateway from now on."""
+        self._visits.registered(name, instance)
+        self._gateways.registered(name, role, instance)
+
+    def lost(self, name: str) -> None:
+        """The gateway's lease lapsed: what it told of is gone with it."""
+        self._gateways.lost(name)
+        self._visits.lost(name)
+        self._metrics.lost(name)
 
     async def slices(self) -> AsyncIterator[tuple[list[Record], int, bool]]:
         """All records. Each slice is a transaction of its own: what changes meanwhile is sent again by the watch."""

@@ -8,6 +8,9 @@ gateway: {"watch": {"from": N}}               changes after N, for ever
 control: {"changes": [change...], "revision": N}, or {"gone": true}: list again
 gateway: {"ack": N}                           "my table holds revision N"; also the heartbeat, every 3 s
 gateway: {"report": {"ports": {"40123": "busy"}}}   random ports it could not get; {} when all are held
+gateway: {"report": {"visits": {...}}}        who is connected: all at first, then changes; see contract/visits.py
+gateway: {"report": {"metrics": TEXT}}        its counts in Prometheus's text format, with the heartbeat
+control: {"cut": {"visits": [ID...]}}         end these; reported as gone once they are, or when there are none such
 gateway: {"ask": {"id": N, "question": QUESTION, ...}}
 control: {"answer": {"id": N, "ok": bool, ...}}
 
@@ -29,6 +32,8 @@ SLICE_RECORDS: Final = 500
 """Records in one slice of a list."""
 LEASE_S: Final = 10.0
 HEARTBEAT_S: Final = 3.0
+REPORT_S: Final = 1.0
+"""Seconds between two reports of live visits at most; nothing is said when nothing changed."""
 
 
 class Question(StrEnum):

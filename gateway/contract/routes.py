@@ -78,7 +78,8 @@ class Target:
 class Entry:
     """An access entry. `label` is 32 hex digits, never used twice; `host` is the name people type.
 
-    `port` is the public port; `owner_id` the user whose job it is.
+    `port` is the public port; `owner_id` the user whose job it is. `cors_origins` are other sites whose pages
+    may call an http or https entry from a browser.
     """
 
     id: int
@@ -92,6 +93,7 @@ class Entry:
     job_id: str
     owner_id: int
     target: Target
+    cors_origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A key that all gateways share. `use` is `ticket` (seals cookies) or `ssh-host` (OpenSSH private key, PEM).
+    """A key that all gateways share. `use` is `ticket` (seals cookies), `ssh-host` (OpenSSH private key, PEM) or
+    `identity` (P-256 private key, PEM: signs who a visitor is).
 
     Of several with the same use the highest `generation` signs, all verify.
     """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from gateway.core.cors import REPLACED
 from gateway.core.http1 import Field, Fields, RequestHead, ResponseHead, split_host, tokens
 
 COOKIES_TRIED: Final = 4
@@ -46,26 +47,40 @@ class Origin:
 
 
 def request_head(
-    head: RequestHead, origin: Origin, *, upgrade: bytes | None = None, own_cookies: bool = False
+    head: RequestHead,
+    origin: Origin,
+    *,
+    upgrade: bytes | None = None,
+    own_cookies: bool = False,
+    identity: bytes = b"",
 ) -> bytes:
-    """The head to send upstream. `upgrade` asks for that protocol; `own_cookies` lets ours pass (to control only)."""
+    """The head to send upstream. `upgrade` asks for that protocol; `own_cookies` lets ours pass (to control only).
+
+    `identity` are whole lines that tell the app who comes.
+    """
     switch = b"" if upgrade is None else b"Connection: Upgrade\r\nUpgrade: " + upgrade + b"\r\n"
     travelling = _travelling(head.fields, own_cookies)
-    return b"%b %b HTTP/1.1\r\n%b%b%b\r\n" % (
+    return b"%b %b HTTP/1.1\r\n%b%b%b%b\r\n" % (
         head.method,
         head.target,
         travelling,
         switch,
         _forwarding(origin, head.host),
+        identity,
     )
 
 
-def response_head(head: ResponseHead, host: str | None, *, closes: bool, unchunked: bool = False) -> bytes:
+def response_head(
+    head: ResponseHead, host: str | None, *, closes: bool, unchunked: bool = False, cors: bytes = b""
+) -> bytes:
     """The head to send to the person. `host` is the entry's name (None: control's answer, whose cookies pass).
 
-    `closes` says so to the peer; `unchunked` that the body goes to an HTTP/1.0 peer without its framing.
+    `closes` says so to the peer; `unchunked` that the body goes to an HTTP/1.0 peer without its framing. `cors`
+    are whole lines that replace what the app says of pages from elsewhere.
     """
     dropped = _dropped(head.fields) | _framing_to_drop(head.status, unchunked)
+    if cors:
+        dropped |= REPLACED
     lines = [b"HTTP/1.1 %d %s" % (head.status, head.reason)]
     for field in head.fields.lines:
         if field.name in dropped or field.name.startswith(b"x-starlight-"):
@@ -78,7 +93,7 @@ def response_head(head: ResponseHead, host: str | None, *, closes: bool, unchunk
         lines += [b"Connection: Upgrade", b"Upgrade: " + (head.value(b"upgrade") or b"")]
     elif closes:
         lines.append(b"Connection: close")
-    return b"\r\n".join(lines) + b"\r\n\r\n"
+    return b"\r\n".join(lines) + b"\r\n" + cors + b"\r\n"
 
 
 def cookies_named(head: RequestHead, name: bytes) -> list[str]:

@@ -44,6 +44,7 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited"
     BUSY = "gateway_busy"
     WITHDRAWN = "withdrawn"
+    CUT = "visit_cut"
     UPSTREAM_LOST = "upstream_lost"
     RESTARTING = "gateway_restarting"
 
@@ -236,12 +237,16 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "Do this from the entry's own page.",
     ),
     Code.RATE_LIMITED: Sentence(
-        429, "尝试次数过多。", "Too many attempts.", "请稍后重试。", "Wait a while, then try again."
+        429,
+        "来自此地址的尝试或连接过多。",
+        "Too many attempts or connections from this address.",
+        "请稍后重试。",
+        "Wait a while, then try again.",
     ),
     Code.BUSY: Sentence(
         503,
-        "网关的连接数已达上限。",
-        "The gateway holds as many connections as it may.",
+        "网关或此入口的连接数已达上限。",
+        "The gateway, or this access entry, holds as many connections as it may.",
         "请稍后重试。",
         "Try again later.",
     ),
@@ -251,6 +256,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "The right to this visit was withdrawn and the connection ended.",
         "如需继续，请联系作业的所有者。",
         "Ask the job's owner if you need to go on.",
+    ),
+    Code.CUT: Sentence(
+        403,
+        "作业的所有者或管理员断开了此连接。",
+        "The job's owner or an administrator ended this connection.",
+        "如仍有权限，可以重新连接。",
+        "You may connect again if you still have the right to.",
     ),
     Code.UPSTREAM_LOST: Sentence(
         502,

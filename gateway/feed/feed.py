@@ -12,15 +12,18 @@ that control tells it has been away too long. What was lost meanwhile costs late
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway import cancellation
 from gateway.contract.codec import Change, decode_change, decode_record
-from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, Question
+from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, REPORT_S, Question
+from gateway.contract.visits import VisitsReport, encode_report
 from gateway.core.index import Index
 from gateway.core.table import Table
 from gateway.feed.lines import Lines
@@ -29,12 +32,29 @@ log = logging.getLogger(__name__)
 
 ASKS_LIMIT: Final = 256
 """Questions that may wait for an answer at the same time; more are answered with silence."""
+_CUT_TOLD_S: Final = 0.05
+"""Seconds after which the end of a visit that was cut is told, without waiting for the next report."""
 _BACKOFF_S: Final = 0.05
 _BACKOFF_LIMIT_S: Final = 1.0
 
 Connect = Callable[[], AbstractAsyncContextManager[Lines]]
 Edited = Callable[[frozenset[str]], object]
 """Is told, after each edit of the table and before it is acknowledged, which grounds were withdrawn."""
+
+News = Callable[[], Iterable[VisitsReport]]
+"""What changed about the live visits since the last call; its first call tells all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What control is told beside acknowledgements, and what it may order.
+
+    `news` begins anew for each connection. `cut` ends a visit; whether there was such a one.
+    """
+
+    news: Callable[[], News] = lambda: tuple
+    metrics: Callable[[], str] = str
+    cut: Callable[[str], bool] = lambda _: False
 
 
 class Feed:
@@ -51,6 +71,7 @@ class Feed:
         edited: Edited,
         now: Callable[[], float],
         ask_s: float,
+        reports: Reports = Reports(),
         beat_s: float = HEARTBEAT_S,
         silence_s: float = LEASE_S,
     ) -> None:
@@ -64,6 +85,9 @@ class Feed:
         self._edited = edited
         self._now = now
         self._ask_s = ask_s
+        self._reports = reports
+        self._report_due = asyncio.Event()
+        self._unknown: list[str] = []
         self._beat_s = beat_s
         self._silence_s = silence_s
         self._listed = asyncio.Event()
@@ -135,6 +159,7 @@ class Feed:
         async with asyncio.TaskGroup() as group:
             held = _Held()
             group.create_task(self._beat(lines, held))
+            group.create_task(self._report(lines, self._reports.news()))
             while True:
                 await self._list(lines, held)
                 await self._watch(lines, held)
@@ -162,7 +187,7 @@ class Feed:
                     if last:
                         return index, revision
                 case _:
-                    self._take_answer(message)
+                    self._take_other(message)
 
     async def _watch(self, lines: Lines, held: _Held) -> None:
         """Applies changes as they come; returns when control says that we must list again."""
@@ -177,7 +202,7 @@ class Feed:
                     held.revision = revision
                     await self._acknowledge(lines, held)
                 case _:
-                    self._take_answer(message)
+                    self._take_other(message)
 
     def _apply(self, changes: list[Change], revision: int) -> None:
         """Edits the table and cuts what lost its ground, in one step: no await in here."""
@@ -196,6 +221,25 @@ class Feed:
         while True:
             await asyncio.sleep(self._beat_s)
             await lines.write({"ack": held.revision})
+            await lines.write({"report": {"metrics": self._reports.metrics()}})
+
+    async def _report(self, lines: Lines, news: News) -> None:
+        """Tells of the live visits: all of them, then what changes, at most every REPORT_S seconds or after a cut."""
+        while True:
+            self._report_due.clear()
+            for part in news():
+                await lines.write({"report": {"visits": encode_report(part)}})
+            unknown, self._unknown = self._unknown, []
+            if unknown:
+                await lines.write({"report": {"visits": encode_report(VisitsReport(gone=tuple(unknown)))}})
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_S):
+                    await self._report_due.wait()
+
+    def _cut(self, names: list[str]) -> None:
+        """Cuts visits now. One that is not here is reported as gone: control believed in it."""
+        self._unknown += [name for name in names if not self._reports.cut(name)]
+        asyncio.get_running_loop().call_later(_CUT_TOLD_S, self._report_due.set)  # once their tasks have ended
 
     async def _hear(self, lines: Lines) -> dict[str, Any]:
         try:
@@ -214,12 +258,14 @@ class Feed:
         finally:
             del self._waiting[number]
 
-    def _take_answer(self, message: dict[str, Any]) -> None:
+    def _take_other(self, message: dict[str, Any]) -> None:
         match message:
             case {"answer": {"id": int(number), **answer}}:
                 waiting = self._waiting.get(number)
                 if waiting is not None and not waiting.done():
                     waiting.set_result({str(word): value for word, value in answer.items()})
+            case {"cut": {"visits": list(names)}}:
+                self._cut([str(name) for name in names])
             case _:
                 raise ConnectionError("a message that is not of the feed")
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from gateway import cancellation
 from gateway.contract.codec import Change, Record, encode_change, encode_record, key_of, kind_of
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, SLICE_RECORDS, Question
+from gateway.contract.visits import VisitsReport, decode_report
 from gateway.feed.lines import Lines, LineTooLongError
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,15 @@ class FeedSource(Protocol):
 
     def ports(self, name: str, failed: dict[int, str]) -> None:
         """The random ports that the gateway could not get, with why; empty when it has all."""
+
+    def visits(self, name: str, report: VisitsReport) -> None:
+        """What changed about the visits that are open at the gateway."""
+
+    def metrics(self, name: str, text: str) -> None:
+        """The gateway's counts in Prometheus's text format."""
+
+    async def cuts(self, name: str) -> list[str]:
+        """The next visits that the gateway is to cut; waits until there are some. Each is told once."""
 
 
 class FeedServer:
@@ -148,6 +158,7 @@ class _Connection:
         async with asyncio.TaskGroup() as group:
             orders: asyncio.Queue[int | None] = asyncio.Queue(maxsize=16)
             group.create_task(self._push(orders))
+            group.create_task(self._cut())
             while True:
                 await self._obey(await self._hear(), orders, group)
 
@@ -169,6 +180,10 @@ class _Connection:
                 await orders.put(revision)
             case {"report": {"ports": dict(failed)}}:
                 self._source.ports(self.name, {int(port): str(why) for port, why in failed.items()})
+            case {"report": {"visits": dict(report)}}:
+                self._source.visits(self.name, decode_report(report))
+            case {"report": {"metrics": str(text)}}:
+                self._source.metrics(self.name, text)
             case {"ask": {"id": int(number), "question": str(question), **arguments}}:
                 plain = {str(word): value for word, value in arguments.items()}
                 await self._take_ask(number, question, plain, group)
@@ -200,6 +215,11 @@ class _Connection:
                 order = await orders.get()
             else:
                 order = await self._watch(order, orders)
+
+    async def _cut(self) -> None:
+        """Passes on which visits to cut."""
+        while True:
+            await self._lines.write({"cut": {"visits": await self._source.cuts(self.name)}})
 
     async def _list(self) -> None:
         async for records, revision, last in self._source.slices():

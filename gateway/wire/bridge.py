@@ -61,6 +61,8 @@ class Bridge:
         """`run_dir` is where the sockets `bridge-ENGINE.sock` lie; calls expire by the clock `now`."""
         self._run_dir = run_dir
         self._now = now
+        self.dialled: Callable[[float], object] = _not_counted
+        """Is told how many seconds each connection into a job took."""
 
     async def connect(self, admission: Admission, *, port: int | None = None, deadline_s: float) -> socket.socket:
         """A connected, non-blocking socket to a port of the job, made inside it; by default the target's.
@@ -70,7 +72,10 @@ class Bridge:
         port = admission.target.port if port is None else port
         if port is None:
             raise DialFault(_refusal(Code.UNSUPPORTED, admission), "the target has no port")
-        return await self._stream(Verb.CONNECT, admission, {"port": port}, deadline_s)
+        started = asyncio.get_running_loop().time()
+        stream = await self._stream(Verb.CONNECT, admission, {"port": port}, deadline_s)
+        self.dialled(asyncio.get_running_loop().time() - started)
+        return stream
 
     async def shell(
         self,
@@ -120,6 +125,10 @@ class Bridge:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
+
+
+def _not_counted(_seconds: float) -> None:
+    return
 
 
 async def _patient_call(path: str, message: bytes, deadline_s: float) -> tuple[bytes, list[int]]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.config import GatewayConfig
 from gateway.contract.routes import Entry
-from gateway.core.decide import Decision, decide
+from gateway.core.decide import Admission, Decision, decide
+from gateway.core.refusals import Refusal
+from gateway.core.room import no_room
 from gateway.core.table import Table
 from gateway.core.tickets import NONCE_BYTES, Purpose, Visitor, open_sealed, seal
+from gateway.wire import identity
 from gateway.wire.ask import Ask
 from gateway.wire.bridge import Bridge
+from gateway.wire.identity import Identities
+from gateway.wire.metrics import Metrics
 from gateway.wire.visits import Visits
 
 
@@ -27,10 +32,22 @@ class Gate:
     bridge: Bridge
     ask: Ask
     now: Callable[[], float]
+    metrics: Metrics = field(default_factory=Metrics)
+    identities: Identities = field(default_factory=Identities)
 
     def decide(self, entry: Entry, visitor: Visitor) -> Decision:
         """May this visitor pass now? Open the visit before the next await."""
         return decide(entry, visitor, self.table, self.now())
+
+    def room(self, entry: Entry, address: str) -> Refusal | None:
+        """Why one more visit of this entry from this address does not fit; None when it does."""
+        code = no_room(self.visits.crowd(entry.id, address), self.config.limits)
+        return None if code is None else Refusal(code, entry.job_id, entry.name)
+
+    def identity(self, admission: Admission) -> bytes:
+        """The header lines that tell an app who comes; good for `identity.REUSE_S` seconds more."""
+        secrets = self.table.secrets(identity.USE)
+        return self.identities.lines(admission, secrets, issuer=self.config.console_url, now=self.now())
 
     def seal(self, purpose: Purpose, payload: dict[str, Any]) -> str | None:
         """The payload sealed with the newest ticket secret; None while control has given none."""

@@ -14,7 +14,10 @@ log = logging.getLogger("gateway.visit")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What is kept of a visit that ended. `inward` bytes went to the job, `outward` came from it."""
+    """What is kept of a visit that ended. `inward` bytes went to the job, `outward` came from it.
+
+    `since` is when it began, in epoch seconds.
+    """
 
     visit_id: str
     admission: Admission
@@ -24,6 +27,7 @@ class Ended:
     inward: int
     outward: int
     reason: str
+    since: float = 0.0
 
 
 def ended(visit: Ended) -> None:

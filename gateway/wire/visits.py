@@ -1,6 +1,7 @@
 """The live visits of this process, found by the grounds they rest on.
 
-State: every open Visit, and for each ground the visits that rest on it. Withdrawing a ground cuts
+State: every open Visit, for each ground the visits that rest on it, and how many there are of each entry
+and from each address. Withdrawing a ground cuts
 its visits within the same turn of the loop; nothing asks all visits again (law 3).
 """
 
@@ -9,19 +10,24 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
+from gateway import clock
 from gateway.core.decide import Admission
 from gateway.core.refusals import Code, Refusal
+from gateway.core.room import Crowd
 from gateway.wire import journal
 
 log = logging.getLogger(__name__)
 
 Cut = Callable[[Refusal], object]
 """Ends a visit now: closes its sockets, or has them closed in this turn of the loop. Must not wait."""
+
+Told = Callable[[journal.Ended], object]
+"""Is told of each visit's end."""
 
 ENDED: Final = "ended"
 
@@ -41,12 +47,15 @@ class Visit:
         self.outward = 0
         self.reason = ENDED
         self._visits = visits
+        self.since = 0.0
+        """When it began, in epoch seconds."""
         self._cut: Cut | None = cut
         self._started = 0.0
 
     async def __aenter__(self) -> Self:
         """Enters the list of live visits; awaits nothing."""
         self._started = asyncio.get_running_loop().time()
+        self.since = self._visits.now()
         self._visits.enter(self)
         return self
 
@@ -58,12 +67,16 @@ class Visit:
             self.reason = kind.__name__
         self._cut = None
         self._visits.leave(self)
-        journal.ended(_ended(self, asyncio.get_running_loop().time() - self._started))
+        self._visits.tell(_ended(self, asyncio.get_running_loop().time() - self._started))
 
     def count(self, inward: int, outward: int) -> None:
         """Adds bytes that went to the job and came from it."""
         self.inward += inward
         self.outward += outward
+
+    def counts(self) -> tuple[int, int]:
+        """Bytes that went to the job, and came from it, so far."""
+        return self.inward, self.outward
 
     def end(self, refusal: Refusal) -> None:
         """Cuts the visit with this reason; only the first call does anything."""
@@ -80,12 +93,16 @@ class Visit:
 class Visits:
     """All live visits of one gateway process."""
 
-    def __init__(self, name: str) -> None:
-        """`name` is the process's; visit ids begin with it."""
+    def __init__(self, name: str, *, tell: Told = journal.ended, now: Callable[[], float] = clock.now) -> None:
+        """`name` is the process's, and of this process alone; visit ids begin with it. `tell` hears of each end."""
+        self.tell = tell
+        self.now = now
         self._name = name
         self._numbers = itertools.count(1)
         self._live: dict[str, Visit] = {}
         self._by_ground: dict[str, dict[str, Visit]] = defaultdict(dict)
+        self._of_entry: Counter[int] = Counter()
+        self._of_address: Counter[str] = Counter()
         self._none_left = asyncio.Event()
         self._none_left.set()
 
@@ -109,6 +126,22 @@ class Visits:
             visit.end(Refusal(Code.WITHDRAWN, entry.job_id, entry.name))
         return len(cut)
 
+    def cut(self, visit_id: str) -> bool:
+        """Cuts one visit, because its entry's owner or an administrator said so; whether it was open."""
+        visit = self._live.get(visit_id)
+        if visit is None:
+            return False
+        visit.end(Refusal(Code.CUT, visit.admission.entry.job_id, visit.admission.entry.name))
+        return True
+
+    def live(self) -> Mapping[str, Visit]:
+        """Every open visit by id. Read it before the next await."""
+        return self._live
+
+    def crowd(self, entry_id: int, address: str) -> Crowd:
+        """How many visits there are in all, at this entry, and from this address."""
+        return Crowd(len(self._live), self._of_entry[entry_id], self._of_address[address])
+
     def cut_all(self, code: Code) -> int:
         """Cuts every visit (the process is ending); returns how many."""
         visits = list(self._live.values())
@@ -123,6 +156,8 @@ class Visits:
     def enter(self, visit: Visit) -> None:
         """For Visit alone: from now on its grounds lead to it."""
         self._live[visit.id] = visit
+        self._of_entry[visit.admission.entry.id] += 1
+        self._of_address[visit.address] += 1
         for ground in visit.admission.grounds:
             self._by_ground[ground][visit.id] = visit
         self._none_left.clear()
@@ -130,6 +165,8 @@ class Visits:
     def leave(self, visit: Visit) -> None:
         """For Visit alone: it has ended."""
         del self._live[visit.id]
+        _take_off(self._of_entry, visit.admission.entry.id)
+        _take_off(self._of_address, visit.address)
         for ground in visit.admission.grounds:
             resting = self._by_ground[ground]
             resting.pop(visit.id, None)
@@ -137,6 +174,13 @@ class Visits:
                 del self._by_ground[ground]
         if not self._live:
             self._none_left.set()
+
+
+def _take_off(counter: Counter[Any], key: object) -> None:
+    """One less; what nobody holds is forgotten."""
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]
 
 
 def _ended(visit: Visit, seconds: float) -> journal.Ended:
@@ -149,4 +193,5 @@ def _ended(visit: Visit, seconds: float) -> journal.Ended:
         inward=visit.inward,
         outward=visit.outward,
         reason=visit.reason,
+        since=visit.since,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import WithJsonSchema
+from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from control.actions.doors import ssh_host
@@ -15,6 +15,7 @@ from control.config import Settings
 from control.domain import entries as domain
 from control.domain.errors import FieldFault, Language, ProblemError, Sentence, invalid
 from control.domain.jobs.states import ENDED, State
+from control.domain.origins import ORIGINS_LIMIT
 from gateway.contract.routes import PortKind, Protocol, Service
 
 ProtocolWord = Literal["http", "https", "ssh", "tcp"]
@@ -32,7 +33,10 @@ Later = SkipJsonSchema[Any]
 
 
 class EntrySpec(Body):
-    """A wish for an entry. `target_port` is left out for `service: terminal`; `auto` picks a free one."""
+    """A wish for an entry. `target_port` is left out for `service: terminal`; `auto` picks a free one.
+
+    `cors_origins`: other sites whose pages may call an http or https entry from a browser, as `https://host[:port]`.
+    """
 
     name: Line
     protocol: ProtocolWord
@@ -48,7 +52,7 @@ class EntrySpec(Body):
     private_key: Later = None
     private_key_password: Later = None
     acme: Later = None
-    cors_origins: Later = None
+    cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] = Field(default_factory=list)
     limits: Later = None
 
 
@@ -75,6 +79,7 @@ class Entry(Shape):
     target_port: int | None
     service: ServiceWord
     app_protocol: AppProtocolWord
+    cors_origins: list[str]
     node: str | None
     container: str | None
     domain: str | None
@@ -153,6 +158,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
         target_port=row.target_port,
         service=row.service.value,
         app_protocol=row.app_protocol.value,
+        cors_origins=list(row.cors_origins),
         node=None,
         container=None,
         domain=None,

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from gateway.contract.routes import Entry
-from gateway.core import headers
+from gateway.core import cors, headers
 from gateway.core.decide import Admission, Ask
 from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead, split_host
@@ -89,6 +89,8 @@ class Doorman:
         visitor = self._by_cookie(head, entry)
         changes = upgrades or head.method not in SAFE_METHODS
         if visitor is ANONYMOUS or not changes or not headers.is_foreign_origin(head, origin.scheme):
+            return gate.decide(entry, visitor)
+        if cors.named_origin(head, entry) is not None:
             return gate.decide(entry, visitor)
         # Another site's page asks in this person's name: it gets what it would get without them.
         verdict = gate.decide(entry, ANONYMOUS)

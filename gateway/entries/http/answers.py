@@ -86,14 +86,16 @@ def refuse(
     closes: bool,
     code: int | None = None,
     login_url: str | None = None,
+    more: Sequence[Header] = (),
 ) -> bytes:
     """The answer to a refused request: a page for a navigation, else problem+json (RFC 9457).
 
-    `code` is a status more exact than the refusal's own; `login_url` is where a program's user may sign in.
+    `code` is a status more exact than the refusal's own; `login_url` is where a program's user may sign in,
+    `more` are further header lines.
     """
     code = code or status(refusal)
     language = language_of(head)
-    headers = [("X-Starlight-Reason", str(refusal.code))]
+    headers = [("X-Starlight-Reason", str(refusal.code)), *more]
     if refusal.code in WAITED_FOR:
         headers.append(("Retry-After", str(REFRESH_S)))
     if code == HTTPStatus.UNAUTHORIZED:

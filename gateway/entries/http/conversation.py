@@ -10,11 +10,12 @@ import asyncio
 import logging
 import math
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
 from gateway.contract.routes import Entry, Protocol, Service
-from gateway.core import http1
+from gateway.core import cors, http1
 from gateway.core.bodies import request_body
 from gateway.core.decide import Admission, Ask
 from gateway.core.headers import Origin, is_foreign_origin
@@ -28,6 +29,7 @@ from gateway.entries.http.passage import Fate
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.terminal import SOCKET, Terminal
 from gateway.entries.http.upstream import QUIET_S, Way, way_to_app, way_to_control
+from gateway.wire import identity
 from gateway.wire.dial import DialFault
 from gateway.wire.visits import Cut, Visit
 
@@ -42,6 +44,8 @@ HALF_CLOSED_S: Final = 60.0
 LINGER_S: Final = 2.0
 """Seconds to read on after a refusal, so that closing does not reset the answer away (RFC 9112, 9.6)."""
 _OURS: Final = b"/.starlight/"
+JWKS: Final = b"/.starlight/jwks.json"
+KEYS_CACHE: Final = "public, max-age=300"
 
 
 class Conversation:
@@ -59,6 +63,8 @@ class Conversation:
         self._visit: Visit | None = None
         self._way: Way | None = None
         self._bound: tunnel.Bound | None = None
+        self._way_since = 0.0
+        self._cors: list[answers.Header] = []
         self._open_visits = AsyncExitStack()
         self._cut: Cut | None = None
         self._draining = False
@@ -87,7 +93,10 @@ class Conversation:
 
     def sweep(self, now: float) -> None:
         """Ends what has waited too long; called about once a second."""
+        if self._way is not None and now - self._way_since > identity.REUSE_S:
+            self._way = None  # what it says of the person to the app is to be fresh
         if self._busy:
+            self._count()
             moved_at = max(self._down.moved_at, self._forwarder.moved_at())
             quiet_s = min(self._quiet_s, HALF_CLOSED_S) if self._down.eof else self._quiet_s
             if now - moved_at > quiet_s:
@@ -140,6 +149,8 @@ class Conversation:
         if isinstance(where, Refusal):
             return self._refuse(head, where)
         if where is Console.CONSOLE:
+            if head.target == JWKS:
+                return self._keys(head)
             return await self._forward(head, way_to_control(self._gate))
         return await self._entry(head, where)
 
@@ -154,9 +165,9 @@ class Conversation:
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.UPGRADE_REQUIRED)
         match self._doorman.by_token(head, entry, self._origin):
             case Admission() as admission:
-                if len(self._gate.visits) >= self._gate.config.visits_limit:
-                    return self._refuse(head, Refusal(Code.BUSY, entry.job_id, entry.name))
-                await self._enter(admission)
+                full = await self._enter(admission)
+                if full is not None:
+                    return self._refuse(head, full)
                 return await self._through(head, admission)
             case Ask():
                 return self._refuse(head, Refusal(Code.SIGN_IN, entry_name=entry.name))
@@ -192,30 +203,56 @@ class Conversation:
 
     async def _entry(self, head: RequestHead, entry: Entry) -> bool:
         path = head.target.partition(b"?")[0]
-        if path == hop.CALLBACK:
-            return self._say(head, hop.callback(head, closes=self._closes(head)))
-        if path == hop.EXCHANGE:
-            return await self._exchange(head, entry)
+        if path.startswith(_OURS) and (served := await self._ours(head, path, entry)) is not None:
+            return served
+        if entry.cors_origins and (answered := self._meet_page(head, entry)) is not None:
+            return answered
         upgrades = http1.upgrade_of(head) is not None
         match self._doorman.admit(head, entry, self._origin, upgrades=upgrades):
-            case Admission() as admission if len(self._gate.visits) < self._gate.config.visits_limit:
-                await self._enter(admission)
-                return await self._admitted(head, path, admission)
-            case Admission():
-                return self._refuse(head, Refusal(Code.BUSY, entry.job_id, entry.name))
+            case Admission() as admission:
+                full = await self._enter(admission)
+                return self._refuse(head, full) if full else await self._admitted(head, path, admission)
             case Ask():
                 return self._ask(head, entry)
             case refusal:
                 return self._refuse(head, refusal)
+
+    async def _ours(self, head: RequestHead, path: bytes, entry: Entry) -> bool | None:
+        """Serves what is the gateway's own on every entry, before anybody signs in; None for the rest."""
+        if path == hop.CALLBACK:
+            return self._say(head, hop.callback(head, closes=self._closes(head)))
+        if path == hop.EXCHANGE:
+            return await self._exchange(head, entry)
+        return self._keys(head) if path == JWKS else None
+
+    def _keys(self, head: RequestHead) -> bool:
+        """The public keys of the statements that apps get; pages of every site may read them."""
+        keys = identity.jwks(self._gate.table.secrets(identity.USE))
+        anybody = [("Access-Control-Allow-Origin", "*")]
+        said = answers.json_answer(head, 200, keys, headers=anybody, cache=KEYS_CACHE, closes=self._closes(head))
+        return self._say(head, said)
+
+    def _meet_page(self, head: RequestHead, entry: Entry) -> bool | None:
+        """Notes whether a page that the owner named asks; answers a preflight, None for every other request."""
+        origin = cors.named_origin(head, entry)
+        self._cors = cors.answer_lines(origin) if origin else []
+        if not cors.is_preflight(head):
+            return None
+        if origin is None:
+            return self._refuse(head, Refusal(Code.CROSS_ORIGIN, entry_name=entry.name))
+        lines, closes = cors.preflight_lines(head, origin), self._closes(head)
+        return self._say(head, answers.answer(head, 204, b"", "text/plain", headers=lines, closes=closes))
 
     async def _admitted(self, head: RequestHead, path: bytes, admission: Admission) -> bool:
         if admission.target.service is Service.TERMINAL:
             return await self._terminal(head, path, admission)
         if path.startswith(_OURS):
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
-        if self._way is None:
-            self._way = way_to_app(self._gate, admission)
-        return await self._forward(head, self._way)
+        way = self._way
+        if way is None:
+            way = self._way = way_to_app(self._gate, admission)
+            self._way_since = asyncio.get_running_loop().time()
+        return await self._forward(head, replace(way, cors=cors.raw(self._cors)) if self._cors else way)
 
     async def _terminal(self, head: RequestHead, path: bytes, admission: Admission) -> bool:
         config, closes = self._gate.config, self._closes(head)
@@ -268,16 +305,23 @@ class Conversation:
 
     # Visits.
 
-    async def _enter(self, admission: Admission) -> None:
-        """Stands in the list of live visits on this admission, from the same turn of the loop in which it was made."""
+    async def _enter(self, admission: Admission) -> Refusal | None:
+        """Stands in the list of live visits on this admission, from the same turn of the loop in which it was made.
+
+        Returns why it does not, when there is no room for another visit.
+        """
         self._count()
         if self._visit is not None and self._visit.admission == admission:
-            return
+            return None
+        full = self._gate.room(admission.entry, self._origin.address)
+        if full is not None:
+            return full
         self._way = None
         before, self._open_visits = self._open_visits, AsyncExitStack()  # no await until the new one stands
         opened = self._gate.visits.open(admission, self._front.scheme, self._origin.address, self.cut)
         self._visit = await self._open_visits.enter_async_context(opened)
         await before.aclose()
+        return None
 
     def _count(self) -> None:
         if self._visit is not None:
@@ -291,9 +335,12 @@ class Conversation:
         return not self._closes(head)
 
     def _refuse(self, head: RequestHead | None, refusal: Refusal, **more: Any) -> bool:
+        self._gate.metrics.refused(self._front.scheme, refusal.code)
         closes = self._closes(head)
         console_url = self._gate.config.console_url
-        return self._say(head, answers.refuse(head, refusal, console_url=console_url, closes=closes, **more))
+        said = answers.refuse(head, refusal, console_url=console_url, closes=closes, more=self._cors, **more)
+        self._cors = []
+        return self._say(head, said)
 
     def _closes(self, head: RequestHead | None) -> bool:
         """Whether an answer of ours ends the connection: also when a body comes that nobody wants."""

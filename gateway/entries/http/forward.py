@@ -40,7 +40,7 @@ class Forwarder:
 
     async def forward(self, head: RequestHead, way: Way) -> Fate | Refusal:
         """One request and its answer; a Refusal when nothing of an answer was sent and this is to be said instead."""
-        passage = self._passage = Passage(head, self._down, self._origin, host=way.host, closes=self.draining)
+        passage = self._passage = Passage(head, self._down, self._origin, way, closes=self.draining)
         try:
             fate = await self._through(passage, way)
         except DialFault as fault:

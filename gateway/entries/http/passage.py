@@ -18,6 +18,7 @@ from gateway.core.refusals import Refusal
 from gateway.core.websocket import FrameEnds, close_frame
 from gateway.entries.http.flow import Flow, Outcome
 from gateway.entries.http.stream import CONTINUE, Stream
+from gateway.entries.http.upstream import Way
 
 CONTINUE_S: Final = 1.0
 """Seconds for which an app may keep silent on `Expect: 100-continue` before the body is asked for all the same."""
@@ -42,8 +43,8 @@ class Passage:
     `closes` makes the answer the last one of the person's connection.
     """
 
-    def __init__(self, head: RequestHead, down: Stream, origin: Origin, *, host: str | None, closes: bool) -> None:
-        """`host` is the entry's name; None for control, to which our own cookies pass."""
+    def __init__(self, head: RequestHead, down: Stream, origin: Origin, way: Way, *, closes: bool) -> None:
+        """`way` tells what is said to its end beside the request, and whose cookies pass."""
         self.head = head
         self.begun = False
         self.keeps_upstream = False
@@ -54,7 +55,9 @@ class Passage:
         )
         self._down = down
         self._origin = origin
-        self._host = host
+        self._host = way.host
+        self._identity = way.identity
+        self._cors = way.cors
         self._frames: FrameEnds | None = None
         self._tunnels: tuple[Flow, ...] = ()
         self._said_goodbye = False
@@ -65,7 +68,13 @@ class Passage:
         up.answered = False
         upload = Flow(self._down, up, request_body(self.head), aborts=(up,))
         upload.start(
-            headers.request_head(self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None)
+            headers.request_head(
+                self.head,
+                self._origin,
+                upgrade=self.upgrade,
+                own_cookies=self._host is None,
+                identity=self._identity,
+            )
         )
         try:
             answer = await self._final_head(up)
@@ -143,7 +152,13 @@ class Passage:
         flow = Flow(up, self._down, body, unchunk=unchunk)
         self.begun = True
         flow.start(
-            headers.response_head(answer, self._host, closes=not keeps, unchunked=unchunk and isinstance(body, Chunked))
+            headers.response_head(
+                answer,
+                self._host,
+                closes=not keeps,
+                unchunked=unchunk and isinstance(body, Chunked),
+                cors=self._cors,
+            )
         )
         outcome = flow.outcome or await flow.wait()
         self.keeps_upstream = self.keeps_upstream and not up.buffer

@@ -31,6 +31,7 @@ class Way:
     """Where requests go. `key` names the place: a kept connection is good for the same one only.
 
     `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
+    `identity` are header lines for the app, `cors` some for the person's browser.
     `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
     """
 
@@ -41,6 +42,8 @@ class Way:
     late: Refusal
     quiet_s: float
     tries: int
+    identity: bytes = b""
+    cors: bytes = b""
 
 
 def way_to_app(gate: Gate, admission: Admission) -> Way:
@@ -53,6 +56,7 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
         late=_refusal(Code.TIMEOUT, admission),
         quiet_s=QUIET_S,
         tries=1,
+        identity=gate.identity(admission),
     )
 
 

@@ -24,7 +24,7 @@ CHANNELS_LIMIT: Final = 512
 
 
 class Cut(Exception):
-    """The visit's ground was withdrawn. `refusal` is for the person."""
+    """The visit was cut, or there was no room for it. `refusal` is for the person."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.code)
@@ -59,6 +59,10 @@ class Guest:
     @asynccontextmanager
     async def visit(self, admission: Admission, kind: str) -> AsyncIterator[Visit]:
         """One channel's visit. Open it right after decide(); when it is cut, its block ends and this raises Cut."""
+        full = self.gate.room(admission.entry, self.address)
+        if full is not None:
+            self.gate.metrics.refused("ssh", full.code)
+            raise Cut(full)
         why: list[Refusal] = []
         loop = asyncio.get_running_loop()
 

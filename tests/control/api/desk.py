@@ -29,6 +29,8 @@ from control.store import jobs, people
 from control.store.engine import Database
 from control.store.secrets import Vault
 from control.store.signin import SignIn
+from control.work.metrics import Metrics
+from control.work.visits import Visits
 from gateway.contract.routes import Level, PortKind, Protocol
 
 PASSWORD = "correct horse"
@@ -210,6 +212,7 @@ class Desk:
     runtime: FakeRuntime
     ports: FakePorts
     gateways: FakeGateways
+    visits: Visits
     apps: FakeApps
     settings: Settings
     http: aiohttp.ClientSession
@@ -273,6 +276,7 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
     (pages / "index.html").write_text("<title>console</title>")
     settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path / "data")})
     clock, runtime, ports, gateways, apps = Clock(), FakeRuntime(logs), FakePorts(), FakeGateways(), FakeApps()
+    visits = Visits(db.hints)
     ctx = Context(
         db=db,
         now=clock,
@@ -280,6 +284,8 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
         runtimes={"local": runtime},
         ports=cast("Ports", ports),
         gateways=gateways,
+        visits=visits,
+        metrics=Metrics("scrape-token", visits.__len__),
         apps=apps,
         signin=SignIn(db, CHEAP),
         vault=Vault(b"k" * 32),
@@ -287,4 +293,4 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
     server: TestServer = TestServer(make_api(ctx, pages=pages))
     async with server, aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http:
         base = str(server.make_url("")).rstrip("/")
-        yield Desk(ctx, db, clock, runtime, ports, gateways, apps, settings, http, server, base)
+        yield Desk(ctx, db, clock, runtime, ports, gateways, visits, apps, settings, http, server, base)

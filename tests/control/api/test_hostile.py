@@ -20,7 +20,8 @@ from tests.control.api.desk import Caller, Desk
 
 INNER = ("/work/", "/data/", "Traceback", ".py", "sqlite", "127.0.0.1:", "SELECT", "pydantic", "asyncio")
 TAKING_BODIES = [route for route in ROUTES if route.body is not None]
-PARTS = {"job": "x-1", "entry": "1", "grant": "1", "key": "1", "token": "1", "certificate": "1", "user": "nobody"}
+PARTS = {"job": "x-1", "entry": "1", "grant": "1", "key": "1", "token": "1", "visit": "1", "user": "nobody"}
+PARTS |= {"certificate": "1"}
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50),

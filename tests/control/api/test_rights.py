@@ -15,6 +15,7 @@ import pytest
 from control.api.app import ROUTES
 from control.api.route import PREFIX, Media, Route
 from control.domain.people import Role
+from gateway.contract.visits import LiveVisit, VisitsReport
 from tests.control.api.desk import PASSWORD, Caller, Desk
 
 CALLERS = ("nobody", "stranger", "owner", "admin")
@@ -62,6 +63,8 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "cancel_share": (401, 404, 200, 403),
     "list_grants": (401, 404, 200, 403),
     "remove_grant": (401, 404, 200, 403),
+    "list_visits": (401, 404, 200, 200),
+    "cut_visit": (401, 404, 200, 200),
     "redeem_share": (401, 200, 200, 200),
     "list_shared_entries": (401, 200, 200, 200),
     "make_hop": (401, 403, 201, 403),
@@ -121,9 +124,12 @@ async def make_world(desk: Desk, number: int) -> World:
     await desk.add_user(victim)
     hop = {"entry": entry["label"], "state": "s", "challenge": "c" * 43}
     parts = {"job": job["id"], "entry": entry["id"], "grant": grant, "key": key.body["id"], "token": token.body["id"]}
+    visit = LiveVisit(f"web-0-{number}", entry["id"], None, "", "192.0.2.7", "http", desk.clock(), 0, 0)
+    desk.visits.report("web-0", VisitsReport(opened=(visit,)))
     return World(
         {"nobody": desk.anyone, **callers},
-        parts | {"user": victim, "app": "jupyterlab", "certificate": client.body["id"], "door": door},
+        parts
+        | {"visit": visit.id, "user": victim, "app": "jupyterlab", "certificate": client.body["id"], "door": door},
         {
             "sign_in": {"username": "owner", "password": PASSWORD},
             "change_me": {"language": "en"},

@@ -28,9 +28,15 @@ WEB = {"name": "web", "protocol": "http", "level": "private", "target_port": 80}
 
 def test_full_spec_is_read() -> None:
     """Every field that is built, and fields for later that are empty."""
-    plain = WEB | {"port": "random", "service": "port", "app_protocol": "h2c", "domain": None, "cors_origins": []}
+    plain = WEB | {
+        "port": "random",
+        "service": "port",
+        "app_protocol": "h2c",
+        "domain": None,
+        "cors_origins": ["https://a.example"],
+    }
     assert parse_spec(plain) == EntrySpec(
-        "web", Protocol.HTTP, Level.PRIVATE, 80, PortKind.RANDOM, Service.PORT, AppProtocol.H2C
+        "web", Protocol.HTTP, Level.PRIVATE, 80, PortKind.RANDOM, Service.PORT, AppProtocol.H2C, ("https://a.example",)
     )
 
 

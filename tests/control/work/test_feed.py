@@ -20,6 +20,8 @@ from control.store.tables import Job
 from control.work import feed as work_feed
 from control.work.feed import Feed
 from control.work.gateways import Gateways
+from control.work.metrics import Metrics
+from control.work.visits import Visits
 from gateway.contract.feed import Question
 from gateway.contract.people import User
 from gateway.contract.routes import Certificate, Secret
@@ -35,7 +37,8 @@ async def source(db: Database) -> Feed:
     password_hash = await sign_in.hash("password")
     async with db.write() as session:
         await people.add_user(session, "alice", password_hash, Role.USER, 0.0)
-    return Feed(db, VAULT, Gateways(db.hints), sign_in, epoch="e", now=Clock().now)
+    visits, metrics = Visits(db.hints), Metrics("token", int)
+    return Feed(db, VAULT, Gateways(db.hints), sign_in, visits, metrics, epoch="e", now=Clock().now)
 
 
 async def test_slices_hold_everything_with_private_fields_open(

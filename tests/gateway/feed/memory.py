@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from gateway.contract.codec import Change, Record, key_of, kind_of
 from gateway.contract.feed import Question
+from gateway.contract.visits import LiveVisit, VisitsReport
 
 
 class Bell:
@@ -46,6 +48,9 @@ class MemorySource:
         self.heard: list[tuple[Any, ...]] = []
         self.answers: dict[Question, dict[str, Any]] = {}
         self.asked: list[tuple[Question, dict[str, Any]]] = []
+        self.live: dict[str, dict[str, LiveVisit]] = {}
+        self.counts: dict[str, str] = {}
+        self.to_cut: list[str] = []
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self._slice_size = slice_size
@@ -113,6 +118,29 @@ class MemorySource:
     def ports(self, name: str, failed: dict[int, str]) -> None:
         """Noted."""
         self._hear("ports", name, failed)
+
+    def visits(self, name: str, report: VisitsReport) -> None:
+        """Kept as the gateway's list."""
+        live = self.live.setdefault(name, {})
+        if report.everything:
+            live.clear()
+        live |= {visit.id: visit for visit in report.opened}
+        for visit_id, (inward, outward) in report.counts.items():
+            live[visit_id] = dataclasses.replace(live[visit_id], inward=inward, outward=outward)
+        for visit_id in report.gone:
+            live.pop(visit_id, None)
+        self._hear("visits", name, report)
+
+    def metrics(self, name: str, text: str) -> None:
+        """Kept."""
+        self.counts[name] = text
+        self.bell.ring()
+
+    async def cuts(self, name: str) -> list[str]:
+        """What the test wants cut, told once."""
+        await self.bell.until(lambda: bool(self.to_cut))
+        names, self.to_cut = self.to_cut, []
+        return names
 
     def _hear(self, *event: Any) -> None:
         self.heard.append(event)

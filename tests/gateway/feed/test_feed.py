@@ -14,9 +14,10 @@ import pytest
 
 from gateway.contract.calls import listen
 from gateway.contract.feed import Question
+from gateway.contract.visits import VisitsReport
 from gateway.core.table import Table
 from gateway.feed import feed as feed_module
-from gateway.feed.feed import Feed
+from gateway.feed.feed import Feed, Reports
 from gateway.feed.lines import Lines
 from gateway.feed.served import FeedServer
 from gateway.feed.socket import connected
@@ -34,6 +35,8 @@ class Gateway:
         self.table = Table()
         self.bell = Bell()
         self.withdrawn: list[frozenset[str]] = []
+        self.news: list[VisitsReport] = []
+        self.cut: list[str] = []
         self.feed = Feed(
             self.table,
             lambda: connected(str(path / "feed.sock"), deadline_s=5),
@@ -43,6 +46,7 @@ class Gateway:
             edited=self._edited,
             now=lambda: NOW,
             ask_s=ask_s,
+            reports=Reports(lambda: lambda: self.news, lambda: "counts", self._cut),
             beat_s=beat_s,
             silence_s=silence_s,
         )
@@ -50,6 +54,10 @@ class Gateway:
     async def holds(self, revision: int) -> None:
         """Returns once the table holds this revision."""
         await self.bell.until(lambda: self.table.revision == revision)
+
+    def _cut(self, visit: str) -> bool:
+        self.cut.append(visit)
+        return visit == "open"
 
     def _edited(self, grounds: frozenset[str]) -> None:
         self.withdrawn.append(grounds)
@@ -323,3 +331,16 @@ async def until_said(lines: Lines, wanted: dict[str, Any]) -> None:
     """Reads on until the gateway says this; raises ConnectionError when it leaves instead."""
     while await lines.read() != wanted:
         pass
+
+
+async def test_live_visits_are_reported_and_cut_by_order(tmp_path: Path, listener: socket.socket) -> None:
+    """One that is open is cut; one that is not is told as gone, so that control forgets it."""
+    source, gateway = MemorySource(world.user()), Gateway(tmp_path)
+    gateway.news = [VisitsReport(everything=True)]
+    async with control(listener, source), running(gateway):
+        await source.heard_of("visits", "web-0", VisitsReport(everything=True))
+        source.to_cut = ["open", "unknown"]
+        source.bell.ring()
+        await source.heard_of("visits", "web-0", VisitsReport(gone=("unknown",)))
+        assert gateway.cut == ["open", "unknown"]
+        await source.bell.until(lambda: source.counts.get("web-0") == "counts")

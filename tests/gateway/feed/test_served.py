@@ -16,6 +16,7 @@ from gateway.contract.calls import listen
 from gateway.contract.codec import encode_record
 from gateway.contract.feed import Question
 from gateway.contract.routes import Certificate
+from gateway.contract.visits import VisitsReport
 from gateway.feed.lines import Lines
 from gateway.feed.served import ASKS_LIMIT, FeedServer
 from gateway.feed.socket import connected
@@ -268,3 +269,19 @@ async def test_a_gateway_that_does_not_read_is_dropped(tmp_path: Path) -> None:
         await source.heard_of("lost", "web-0")
         with pytest.raises(ConnectionError):
             await to_the_end(lines)
+
+
+async def test_reports_reach_the_source_and_orders_the_gateway(tmp_path: Path) -> None:
+    """What is malformed ends the connection of that gateway."""
+    source = MemorySource()
+    async with control(tmp_path, source) as path, gateway(path) as lines:
+        await lines.write({"report": {"visits": {"gone": ["web-0-1"]}}})
+        await source.heard_of("visits", "web-0", VisitsReport(gone=("web-0-1",)))
+        await lines.write({"report": {"metrics": "up 1"}})
+        await source.bell.until(lambda: source.counts == {"web-0": "up 1"})
+        source.to_cut = ["web-0-2"]
+        source.bell.ring()
+        assert await lines.read() == {"cut": {"visits": ["web-0-2"]}}
+        await lines.write({"report": {"visits": {"open": 7}}})
+        with pytest.raises(ConnectionError):
+            await lines.read()

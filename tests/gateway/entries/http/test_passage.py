@@ -83,10 +83,12 @@ async def test_what_an_app_learns_of_its_visitor(tmp_path: Path) -> None:
     """The gateway's word only, and nothing of its own secrets."""
     async with open_house(tmp_path, echo_heads, level=Level.OPEN) as house, visit(house) as peer:
         mine = f"X-Forwarded-For: 6.6.6.6\nX_Forwarded_For: 6.6.6.6\nCookie: a=1; {house.ticket()}\nAuthorization: b\n"
+        mine += "X-Starlight-User: root\nX_Starlight_Identity: forged\n"
         await peer.send(get(house, more=mine))
         _, _, body = await peer.response()
         assert b"6.6.6.6" not in body
-        assert b"starlight" not in body.lower()
+        assert body.lower().count(b"starlight") == 1
+        assert b"X-Starlight-User: alice\r\n" in body
         assert b"X-Forwarded-For: 127.0.0.1\r\n" in body
         assert f"X-Forwarded-Host: {house.host}\r\n".encode() in body
         assert b"Cookie: a=1\r\nAuthorization: b\r\n" in body

@@ -1,0 +1,38 @@
+"""Live connections: who is at an entry, and ending one of them."""
+
+from __future__ import annotations
+
+from control.actions.acting import SETTLE_S, Withdrawal, acting
+from control.actions.context import Context, Person
+from control.actions.rights import removable_entry
+from control.domain.errors import Code, problem
+from control.domain.visits import OpenVisit
+from control.store import entries
+from control.store.tables import Job
+
+
+async def of_entry(ctx: Context, who: Person, reference: str) -> list[OpenVisit]:
+    """The open visits of an entry, for its owner and administrators. Raises ProblemError NOT_FOUND."""
+    async with ctx.db.read() as session:
+        entry, _ = await removable_entry(session, who, reference)
+    return ctx.visits.of_entry(entry.id)
+
+
+async def cut(ctx: Context, who: Person, visit_id: str) -> Withdrawal:
+    """Ends one visit, by the owner of its entry or an administrator; the person may come again.
+
+    Answers once it has ended, or after SETTLE_S with the gateway that has not said so. Raises ProblemError
+    NOT_FOUND for a visit that is not open, or not theirs to see.
+    """
+    found = ctx.visits.find(visit_id)
+    if found is None:
+        raise problem(Code.NOT_FOUND, what=visit_id)
+    visit = found.visit
+    async with acting(ctx, who, "visit.cut", f"entry:{visit.entry_id}") as act:
+        entry = await entries.entry(act.session, visit.entry_id)
+        job = None if entry is None else await act.session.get(Job, entry.job_id)
+        if job is None or not (job.owner_id == who.id or who.is_admin):
+            raise problem(Code.NOT_FOUND, what=visit_id)
+        act.detail |= {"visit": visit.id, "user": visit.user_name, "address": visit.address, "gateway": found.gateway}
+    ended = await ctx.visits.cut(visit_id, SETTLE_S)
+    return Withdrawal(() if ended else (found.gateway,), None)

@@ -1,0 +1,44 @@
+"""Whether there is room for one more visit: limits for the process, an entry and an address, and a fair share.
+
+While there is plenty of room an entry may hold as many visits as its limit says. When room becomes
+scarce, an entry holds at most FAIR times what is still free: one that is flooded stops growing before
+the last place is taken, several share, and a quiet entry is always let in until there is none at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.core.refusals import Code
+
+FAIR: Final = 2
+QUIET: Final = 8
+"""An entry with fewer visits than this need not share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most visits of one gateway process: in all, of one entry, and from one address."""
+
+    total: int
+    of_entry: int
+    of_address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How many visits there are: in all, at the entry in question, and from the address in question."""
+
+    total: int
+    at_entry: int
+    from_address: int
+
+
+def no_room(crowd: Crowd, limits: Limits) -> Code | None:
+    """Why one more visit is refused; None when it is not."""
+    if crowd.from_address >= limits.of_address:
+        return Code.RATE_LIMITED
+    free = limits.total - crowd.total
+    share = min(limits.of_entry, max(QUIET, FAIR * free))
+    return Code.BUSY if free <= 0 or crowd.at_entry >= share else None
