@@ -25,6 +25,7 @@ const terminal = new Terminal({
   cursorBlink: false,
   fontFamily: fontOfPage(),
   fontSize: readSize(),
+  lineHeight: 1.2, // at 1.0 the cell cuts off what lies lowest: underscores vanish
   scrollback: 20_000,
   theme: themeOfPage(),
 });
