@@ -163,7 +163,8 @@ def test_a_killed_process_takes_only_its_own_streams(
     assert dave.call("GET", f"/jobs/{job['id']}")["state"] == "running"
 
 
-def test_a_stopped_control_holds_nobody_up(product: Product, job: dict[str, Any], key: Path) -> None:
+@pytest.mark.parametrize("away_s", [5, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_stopped_control_holds_nobody_up(product: Product, job: dict[str, Any], key: Path, away_s: int) -> None:
     """With control stopped by SIGSTOP, what is open goes on, and a token and a key still admit new visits."""
     dave = product.person("dave")
     with inside(product, job, key) as opened:
@@ -171,7 +172,8 @@ def test_a_stopped_control_holds_nobody_up(product: Product, job: dict[str, Any]
         os.kill(product.pid("control"), signal.SIGSTOP)
         try:
             with visitors:
-                eventually(lambda: visitors.visits > 40, within_s=60, what="visitors served without control")
+                time.sleep(away_s)  # how long control is away, not a wait for luck
+            assert visitors.visits > away_s
             assert visitors.faults == []
             assert opened.tunnel_echoes() and opened.ssh_echoes()
             done = subprocess.run(
