@@ -63,7 +63,7 @@ async def _accept(listener: socket.socket) -> tuple[socket.socket, tuple[str, in
 
 
 async def _serve_one(gate: Gate, reception: Reception, sock: socket.socket, address: str, port: int) -> None:
-    with sock:
+    with sock, gate.metrics.connection("tcp"):
         try:
             sock.setblocking(False)
             if port == gate.config.tcp_port:
@@ -71,8 +71,13 @@ async def _serve_one(gate: Gate, reception: Reception, sock: socket.socket, addr
             else:
                 await _on_its_own_port(gate, reception, sock, address, port)
         except RefusedError as refused:
+            gate.metrics.refused("tcp", refused.refusal.code)
             journal.refused(refused.entry, refused.refusal, protocol="tcp", address=address)
-        except (ConnectionError, TimeoutError, ssl.SSLError, ValueError) as fault:
+        except (ssl.SSLError, ValueError) as fault:
+            gate.metrics.handshake_failed("tcp")
+            reset_on_close(sock)
+            log.debug("port %d: no TLS: %s", port, fault)
+        except (ConnectionError, TimeoutError) as fault:
             reset_on_close(sock)
             log.debug("port %d: %s", port, fault)  # the journal has told it, or nobody came in
         except (OSError, dial.DialFault) as fault:
@@ -93,7 +98,7 @@ async def _on_its_own_port(gate: Gate, reception: Reception, sock: socket.socket
     if entry.level is not Level.OPEN:
         await _secured(gate, reception, sock, address, port)
         return
-    admission = _admit(gate, entry, ANONYMOUS)
+    admission = _admit(gate, entry, ANONYMOUS, address)
     if isinstance(admission, Refusal):
         raise RefusedError(admission, entry)
     await _visit(gate, sock, address, admission)
@@ -101,7 +106,7 @@ async def _on_its_own_port(gate: Gate, reception: Reception, sock: socket.socket
 
 async def _secured(gate: Gate, reception: Reception, sock: socket.socket, address: str, port: int) -> None:
     met = await reception.meet(sock, _finder(gate, port))
-    admission = _admit(gate, met.entry, met.visitor)
+    admission = _admit(gate, met.entry, met.visitor, address)
     if isinstance(admission, Refusal):
         await met.refuse(admission)
         raise RefusedError(admission, met.entry)
@@ -119,11 +124,11 @@ def _finder(gate: Gate, port: int) -> Find:
     return lambda _: gate.table.entry_by_port(port)
 
 
-def _admit(gate: Gate, entry: Entry, visitor: Visitor) -> Admission | Refusal:
-    if len(gate.visits) >= gate.config.visits_limit:
-        return Refusal(Code.BUSY, entry.job_id, entry.name)
+def _admit(gate: Gate, entry: Entry, visitor: Visitor, address: str) -> Admission | Refusal:
     decision = gate.decide(entry, visitor)
-    return decision if isinstance(decision, Admission | Refusal) else Refusal(Code.NEEDS_CERTIFICATE)
+    if isinstance(decision, Admission):
+        return gate.room(entry, address) or decision
+    return decision if isinstance(decision, Refusal) else Refusal(Code.NEEDS_CERTIFICATE)
 
 
 async def _visit(gate: Gate, person: socket.socket | Secured, address: str, admission: Admission) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -79,9 +80,14 @@ class Metrics(Collector):
         """A connection ended before it could ask for anything: TLS, or ssh's sign-in, came to nothing."""
         self._handshake_failures[protocol] += 1
 
-    def connected(self, protocol: str, by: int) -> None:
-        """A connection was accepted (1) or has ended (-1), whether or not it became a visit."""
-        self._connections[protocol] += by
+    @contextmanager
+    def connection(self, protocol: str) -> Iterator[None]:
+        """An accepted connection, whether or not it becomes a visit, for as long as the block."""
+        self._connections[protocol] += 1
+        try:
+            yield
+        finally:
+            self._connections[protocol] -= 1
 
     def ended(self, visit: journal.Ended) -> None:
         """A visit has ended."""

@@ -80,12 +80,13 @@ def entry(
     job_id: str = "jupyter-17",
     target_port: int | None = 8000,
     service: Service = Service.PORT,
+    cors_origins: tuple[str, ...] = (),
 ) -> Entry:
     """An entry of Alice's job."""
     label = f"{entry_id:032x}"
     target = Target("local", job_id, service, target_port)
     name = host or f"{label}.proxy.localhost"
-    return Entry(entry_id, label, "web", protocol, level, port_kind, port, name, job_id, 1, target)
+    return Entry(entry_id, label, "web", protocol, level, port_kind, port, name, job_id, 1, target, cors_origins)
 
 
 def table(*records: Record, now: float = NOW, **settings: Any) -> Table:

@@ -123,12 +123,14 @@ class _Listener:
             stream, name, misplaced = await self._meet(sock)
         except (OSError, ValueError, TimeoutError) as fault:
             log.debug("no connection: %s", fault)
+            self._front.gate.metrics.handshake_failed(self._front.scheme)
             sock.close()
             return
         conversation = Conversation(self._front, stream, server_name=name, misplaced=misplaced)
         self._running.add(conversation)
         try:
-            await conversation.run()
+            with self._front.gate.metrics.connection(self._front.scheme):
+                await conversation.run()
         except Exception:
             log.exception("a conversation failed")
         finally:

@@ -83,6 +83,8 @@ class Attendant(asyncssh.SSHServer):
         self._house.doorstep.leave(self)
         if self._guest is not None:
             self._guest.leave()
+        else:
+            self._gate.metrics.handshake_failed("ssh")
 
     @property
     def named(self) -> bool:

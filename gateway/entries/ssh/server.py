@@ -62,7 +62,8 @@ async def _accept(listener: socket.socket) -> tuple[socket.socket, str]:
 async def _attend(house: House, sock: socket.socket, arrival: Arrival) -> None:
     """One connection; whatever goes wrong in it, the others go on."""
     try:
-        await attend(house, sock, arrival)
+        with house.gate.metrics.connection("ssh"):
+            await attend(house, sock, arrival)
     except Exception:
         log.exception("connection from %s failed", arrival.address)
 

@@ -46,12 +46,13 @@ def test_refusals_handshakes_and_connections_are_counted() -> None:
     metrics.refused("https", Code.BUSY)
     metrics.refused("https", Code.BUSY)
     metrics.handshake_failed("https")
-    metrics.connected("https", 1)
-    told = values(metrics.text())
+    with metrics.connection("https"):
+        told = values(metrics.text())
     assert told["starlight_refusals_total", "gateway_busy", "https"] == 2
     assert told["starlight_handshake_failures_total", "https"] == 1
     assert told["starlight_connections_open", "https"] == 1
     assert told["process_open_fds",] > 0
+    assert values(metrics.text())["starlight_connections_open", "https"] == 0
 
 
 def test_durations_fall_into_their_buckets() -> None:
