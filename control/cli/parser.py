@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import Any, Final
 
-from control.cli import entries, forward, jobs, people
+from control.cli import entries, forward, jobs, people, visits
 from control.cli.outcome import Command
 from control.cli.words import Words
 
@@ -129,6 +129,7 @@ def _add_entries(commands: Any, say: Words) -> None:
         ("share", entries.share, "通过共享码共享", "share by a code"),
         ("unshare", entries.unshare, "取消共享", "cancel sharing"),
         ("open", entries.open_entry, "在浏览器中打开", "open in the browser"),
+        ("visits", visits.list_visits, "谁在连接", "who is connected"),
         ("certificate", entries.certificate, "签发 tcp 入口的客户端证书", "issue a client certificate for a tcp entry"),
     ):
         leaf = _leaf(group, name, command, say(zh, en))
@@ -140,6 +141,9 @@ def _add_entries(commands: Any, say: Words) -> None:
         if name == "certificate":
             leaf.add_argument("--out", metavar="FILE", help=say("写入的文件", "the file to write"))
     _add_forward(commands, say)
+    visit = _group(commands, "visit", say("连接", "live connections"), say)
+    cut = _leaf(visit, "cut", visits.cut, say("断开一个连接", "end a connection"))
+    cut.add_argument("visit", metavar="VISIT", help=say("entry visits 中的连接号", "its id, as entry visits shows"))
     redeem = _leaf(commands, "redeem", entries.redeem, say("兑换共享码", "redeem a share code"))
     redeem.add_argument("code")
     redeem.add_argument("--entry", help=say("入口 id 或标签", "the entry's id or label"))
