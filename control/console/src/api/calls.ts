@@ -70,3 +70,8 @@ export const hops = {
 function seg(text: string): string {
   return encodeURIComponent(text);
 }
+
+export const visits = {
+  list: (entry: number) => api<T.Page<T.Visit>>("GET", `/entries/${entry}/visits`),
+  cut: (id: string) => api<T.Withdrawal>("DELETE", `/visits/${encodeURIComponent(id)}`),
+};

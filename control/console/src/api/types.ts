@@ -238,3 +238,16 @@ export interface Withdrawal {
   pending: string[];
   stops_by: string | null;
 }
+
+/** A live connection through an entry; `user` null: somebody who did not sign in. */
+export interface Visit {
+  id: string;
+  entry_id: number;
+  user: { id: number; username: string } | null;
+  address: string;
+  protocol: string;
+  since: string;
+  bytes_in: number;
+  bytes_out: number;
+  gateway: string;
+}
