@@ -20,6 +20,7 @@ from typing import Final
 
 from aiohttp import web
 
+from certs.store import machine_roots
 from control import clock
 from control.actions.context import Context
 from control.actions.doors import doors_of
@@ -29,6 +30,7 @@ from control.config import WorkerSettings
 from control.domain.people import Role, password_fault
 from control.runtimes.local import LocalRuntime
 from control.runtimes.ports import Ports
+from control.runtimes.resolver import Resolver
 from control.runtimes.runtime import Runtime
 from control.runtimes.supervisor import Supervisor
 from control.store import audit, derive, entries, feed, people
@@ -38,6 +40,8 @@ from control.store.secrets import Vault, load_vault
 from control.store.signin import SignIn
 from control.work.certificates import LOOK_EVERY_S as CERTIFICATES_EVERY_S
 from control.work.certificates import Certificates
+from control.work.domains import EVERY_S as DOMAINS_EVERY_S
+from control.work.domains import Domains
 from control.work.feed import Feed
 from control.work.gateways import Gateways
 from control.work.jobs import Jobs
@@ -89,6 +93,7 @@ class Control:
         self._visits = Visits(db.hints)
         self._metrics = Metrics(scrape_token(settings.data_dir / "control" / "metrics-token"), self._visits.__len__)
         self._sign_in = SignIn(db)
+        self._resolver, self._roots = Resolver(), machine_roots()
         self._apps = Catalog(settings.data_dir / "apps", worker.run_dir)
         local = LocalRuntime(worker.run_dir, settings.data_dir, worker.job_uid_base)
         self._runtimes: dict[str, Runtime] = {local.name: local}
@@ -170,9 +175,13 @@ class Control:
         launcher = Launcher(self._db, self._lease, probe, self._runtimes, self._apps, clock.now)
         jobs = Jobs(self._db, launcher, probe, self._gateways, self._runtimes)
         routes = Routes(self._db, self._lease, self._gateways, self._supervisor, clock.now)
+        domains = Domains(
+            self._db, self._lease, self._resolver, self._vault, self._worker.settings.public_address, clock.now
+        )
         async with asyncio.TaskGroup() as group:
             group.create_task(jobs.run())
             group.create_task(routes.run())
+            group.create_task(steadily("looking after domains", domains.look, every_s=DOMAINS_EVERY_S))
 
     @asynccontextmanager
     async def _served_api(self) -> AsyncIterator[None]:
@@ -205,6 +214,8 @@ class Control:
             metrics=self._metrics,
             signin=self._sign_in,
             vault=self._vault,
+            resolver=self._resolver,
+            roots=self._roots,
         )
 
     async def _held_ports(self) -> set[int]:

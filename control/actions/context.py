@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from cryptography.x509 import Certificate
 
 from control.config import Settings
 from control.domain.apps import App, AppState
@@ -12,6 +14,7 @@ from control.domain.errors import Language
 from control.domain.people import Role
 from control.domain.visits import OpenVisit
 from control.runtimes.ports import Ports
+from control.runtimes.resolver import Resolver
 from control.runtimes.runtime import Runtime
 from control.store.engine import Database
 from control.store.secrets import Vault
@@ -82,6 +85,9 @@ class Context:
     metrics: Metrics
     signin: SignIn
     vault: Vault
+    resolver: Resolver
+    roots: Sequence[Certificate]
+    """The authorities that this machine trusts: a chain to one of them proves whose a domain is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.actions.acting import Withdrawal, acting, settle
 from control.actions.context import Context, Person
+from control.actions.domains import claim_of, give
 from control.actions.doors import doors_of
 from control.actions.reserved import reserved_ports
 from control.actions.rights import own_entry, own_job, passable_entry, removable_entry
 from control.domain.entries import ENTRIES_PER_JOB, EntrySpec
 from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
-from control.store import entries, feed, people, shares
+from control.store import domains, entries, feed, people, shares
+from control.store.domain_tables import EntryDomain
 from control.store.tables import Entry, Job
 from gateway.contract.routes import Level, Service
 
@@ -30,6 +32,10 @@ class EntrySeen:
     reader: Person
     shared: bool
     served: bool
+    now: float
+    domain: EntryDomain | None
+    proof_text: str
+    """What the TXT record of its domain has to say; empty without a domain, or for who may not know."""
 
 
 async def show(ctx: Context, who: Person, reference: str) -> EntrySeen:
@@ -39,13 +45,22 @@ async def show(ctx: Context, who: Person, reference: str) -> EntrySeen:
         return (await seen(session, ctx, who, [(entry, job)]))[0]
 
 
+async def show_known(ctx: Context, who: Person, reference: str) -> EntrySeen:
+    """One entry, for the owner of its job and for administrators. Raises ProblemError NOT_FOUND."""
+    async with ctx.db.read() as session:
+        entry, job = await removable_entry(session, who, reference)
+        return (await seen(session, ctx, who, [(entry, job)]))[0]
+
+
 async def add(ctx: Context, who: Person, job_id: str, spec: EntrySpec) -> EntrySeen:
     """Adds an entry to a live job of `who`.
 
-    Raises ProblemError NOT_FOUND, JOB_ENDED, ENTRY_NAME_TAKEN, TARGET_PORT_TAKEN or NO_FREE_PORT.
+    Raises ProblemError NOT_FOUND, JOB_ENDED, INVALID_INPUT, ENTRY_NAME_TAKEN, TARGET_PORT_TAKEN, DOMAIN_TAKEN or
+    NO_FREE_PORT.
     """
     async with ctx.db.read() as session:
         await own_job(session, who, job_id)
+    claim = await claim_of(ctx, who, spec.domain)
     async with reserved_ports(ctx, [spec]) as ports, acting(ctx, who, "entry.add", f"job:{job_id}") as act:
         job = await own_job(act.session, who, job_id)
         if len(await entries.of_job(act.session, job_id)) >= ENTRIES_PER_JOB:
@@ -53,6 +68,7 @@ async def add(ctx: Context, who: Person, job_id: str, spec: EntrySpec) -> EntryS
         entry = await entries.add_entry(
             act.session, job, spec, doors_of(ctx.settings), act.now, random_port=ports.pop(spec.name, None)
         )
+        await give(ctx, act.session, entry, job, claim, act.now)
         act.detail |= {"entry": entry.id, "level": spec.level.value, "protocol": spec.protocol.value}
     async with ctx.db.read() as session:
         return (await seen(session, ctx, who, [(entry, job)]))[0]
@@ -91,6 +107,7 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
     names = await people.names_of(session, {job.owner_id for _, job in rows})
     shared = await shares.shared_among(session, ids)
     revisions = await feed.revisions_of(session, "entry", [str(entry_id) for entry_id in ids])
+    own = await domains.of_entries(session, ids)
     return [
         EntrySeen(
             entry,
@@ -99,6 +116,9 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
             who,
             shared=entry.id in shared and job.owner_id == who.id,
             served=_served(ctx, job, revisions.get(str(entry.id))),
+            now=ctx.now(),
+            domain=own.get(entry.id),
+            proof_text=_proof_text(ctx, who, job, own.get(entry.id)),
         )
         for entry, job in rows
     ]
@@ -106,6 +126,12 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
 
 def _served(ctx: Context, job: Job, revision: int | None) -> bool:
     return job.state is State.RUNNING and revision is not None and ctx.gateways.serves(revision)
+
+
+def _proof_text(ctx: Context, who: Person, job: Job, domain: EntryDomain | None) -> str:
+    if domain is None or not (job.owner_id == who.id or who.is_admin):
+        return ""
+    return domains.token(ctx.vault, domain.owner_id, domain.domain)
 
 
 def _check_level(entry: Entry, level: Level) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from control.actions.acting import Act, acting, settle
 from control.actions.clusters import abilities_of
 from control.actions.context import Context, Person
+from control.actions.domains import claims_of, give
 from control.actions.doors import doors_of
 from control.actions.entries import EntrySeen
 from control.actions.entries import seen as seen_entries
@@ -21,6 +22,7 @@ from control.domain.errors import Code, FieldCode, fault, invalid, problem
 from control.domain.jobs.spec import JobSpec
 from control.domain.jobs.states import ENDED, State, Wanted, is_running_view
 from control.store import entries, jobs, listing, people
+from control.store.domains import Claim
 from control.store.listing import JobFilter
 from control.store.tables import Event, Job, User
 
@@ -55,8 +57,9 @@ async def submit(ctx: Context, who: Person, wish: Wish) -> tuple[JobSeen, bool]:
         if known is not None:
             return await show(ctx, who, known.id), False
     spec = await resolve(ctx, who, wish)
+    claims = await claims_of(ctx, who, spec.entries)
     async with reserved_ports(ctx, spec.entries) as ports, acting(ctx, who, "job.submit", f"user:{who.id}") as act:
-        job, is_new = await _add(ctx, act, who, spec, ports)
+        job, is_new = await _add(ctx, act, who, spec, ports, claims)
     return await show(ctx, who, job.id), is_new
 
 
@@ -125,7 +128,9 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
     return [JobSeen(job, names.get(job.owner_id, ""), tuple(by_job[job.id]), now, _deeds(job, now)) for job in rows]
 
 
-async def _add(ctx: Context, act: Act, who: Person, spec: JobSpec, ports: dict[str, int]) -> tuple[Job, bool]:
+async def _add(
+    ctx: Context, act: Act, who: Person, spec: JobSpec, ports: dict[str, int], claims: dict[str, Claim]
+) -> tuple[Job, bool]:
     if spec.client_key is not None:
         known = await jobs.by_client_key(act.session, who.id, spec.client_key)
         if known is not None:  # the same submission was faster on another connection
@@ -136,7 +141,8 @@ async def _add(ctx: Context, act: Act, who: Person, spec: JobSpec, ports: dict[s
     job = await jobs.add_job(act.session, owner, spec, act.now)
     for entry in spec.entries:
         port = ports.pop(entry.name, None)
-        await entries.add_entry(act.session, job, entry, doors_of(ctx.settings), act.now, random_port=port)
+        row = await entries.add_entry(act.session, job, entry, doors_of(ctx.settings), act.now, random_port=port)
+        await give(ctx, act.session, row, job, claims.get(entry.name), act.now)
     act.subject = f"job:{job.id}"
     act.detail |= {"app": spec.app, "cluster": spec.cluster}
     return job, True

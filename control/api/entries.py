@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import Final
 
-from control.actions import entries, tokens
+from pydantic import Field
+
+from control.actions import domains, entries, tokens
+from control.actions.acting import Withdrawal
 from control.api.asked import Asked
 from control.api.route import Body, route
 from control.api.shapes.entries import ChangedEntry, Entry, EntrySpec, LevelWord, print_entry, read_spec
 from control.api.shapes.people import MadeToken, print_made_token
-from control.api.values import Line, When, Withdrawn, print_withdrawn
+from control.api.values import Line, Pem, Secret, When, Withdrawn, print_withdrawn
+from control.domain.domains import read_wish
+from control.domain.errors import FieldCode, fault, invalid
 from gateway.contract.routes import Level
 
 
 class EntryChange(Body):
-    """What to change of an entry."""
+    """What to change of an entry: who may pass, its own domain, or the certificate and key that serve it.
 
-    level: LevelWord
+    Certificate and key come together; the old pair is served until the new one is found good.
+    """
+
+    level: LevelWord | None = None
+    domain: Line | None = None
+    certificate: Pem | None = None
+    private_key: Pem | None = Field(default=None, repr=False)
+    private_key_password: Secret | None = Field(default=None, repr=False)
 
 
 class EntryToken(Body):
@@ -39,8 +51,18 @@ async def show_entry(asked: Asked, entry: str) -> Entry:
 
 
 async def change_entry(asked: Asked, entry: str, body: EntryChange) -> ChangedEntry:
-    """Changes who may pass. Visits that are no longer admitted are cut within a second."""
-    seen, withdrawal = await entries.set_level(asked.ctx, asked.who, entry, Level(body.level))
+    """Changes who may pass, or domain and certificate. Visits that are no longer admitted are cut within a second."""
+    wish, faults = read_wish(body.model_dump(exclude_none=True), "", has_domain=body.domain is None)
+    if faults:
+        raise invalid(*faults)
+    if body.level is None and wish is None:
+        raise invalid(fault("level", FieldCode.REQUIRED))
+    withdrawal = Withdrawal((), None)
+    if wish is not None:
+        withdrawal = await domains.replace(asked.ctx, asked.who, entry, wish)
+    if body.level is not None:
+        _, withdrawal = await entries.set_level(asked.ctx, asked.who, entry, Level(body.level))
+    seen = await entries.show_known(asked.ctx, asked.who, entry)
     shown = print_entry(seen, asked.language, asked.ctx.settings)
     return ChangedEntry(**dict(shown), pending=list(withdrawal.pending), stops_by=withdrawal.stops_by)
 

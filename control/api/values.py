@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Wi
 from control.actions.acting import Withdrawal
 from control.api.problems import FieldError
 from control.api.route import Query, Shape
+from control.domain.domains import PEM_CHARACTERS
 from control.domain.errors import FieldCode
 from control.domain.instants import parse_rfc3339, rfc3339
 
@@ -58,6 +59,9 @@ Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 
 Raw = Annotated[str, Field(max_length=64 * 1024), AfterValidator(_storable)]
 """Text handed on as it is: an argument, a variable's value."""
+
+Pem = Annotated[str, Field(max_length=PEM_CHARACTERS), AfterValidator(_storable)]
+"""A certificate, chain or key as a PEM file holds it."""
 
 Secret = Annotated[str, Field(max_length=2048), AfterValidator(_storable)]
 """A password, code or token on its way in. Its own rules are its noun's."""

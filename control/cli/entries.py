@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from control.cli.client import FailedError
+from control.cli.files import domain_wish
 from control.cli.jobs import entry_lines
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import table
@@ -25,7 +26,7 @@ async def add(asked: Asked) -> Outcome:
         "service": "terminal" if args.terminal else None,
         "app_protocol": args.app_protocol,
     }
-    wish = {name: value for name, value in body.items() if value is not None}
+    wish = {name: value for name, value in body.items() if value is not None} | domain_wish(args)
     entry = await asked.client.call("POST", f"/jobs/{args.job}/entries", wish)
     return Outcome(entry, entry_lines([entry], asked.say))
 

@@ -6,7 +6,8 @@ import argparse
 import re
 from typing import Any, Final
 
-from control.cli import entries, forward, jobs, people, visits
+from control.cli import domains, entries, forward, jobs, people, visits
+from control.cli.files import FILES, pem_file
 from control.cli.outcome import Command
 from control.cli.words import Words
 
@@ -120,6 +121,7 @@ def _add_entries(commands: Any, say: Words) -> None:
     add.add_argument("--random", action="store_true", help=say("使用非固定端口", "on a random port"))
     add.add_argument("--terminal", action="store_true", help=say("网页终端", "a web terminal"))
     add.add_argument("--app-protocol", choices=["http1", "h2c", "https"])
+    _domain_options(add, say)
     listing = _leaf(group, "list", entries.list_entries, say("列出入口", "list entries"))
     listing.add_argument(
         "job", nargs="?", metavar="JOB", help=say("省略则为共享给我的", "those shared with you when left out")
@@ -130,6 +132,12 @@ def _add_entries(commands: Any, say: Words) -> None:
         ("unshare", entries.unshare, "取消共享", "cancel sharing"),
         ("open", entries.open_entry, "在浏览器中打开", "open in the browser"),
         ("visits", visits.list_visits, "谁在连接", "who is connected"),
+        (
+            "domain",
+            domains.look,
+            "检查自定义域名，或更换证书",
+            "how far an own domain is, or another certificate for it",
+        ),
         ("certificate", entries.certificate, "签发 tcp 入口的客户端证书", "issue a client certificate for a tcp entry"),
     ):
         leaf = _leaf(group, name, command, say(zh, en))
@@ -138,6 +146,11 @@ def _add_entries(commands: Any, say: Words) -> None:
             leaf.add_argument("--code", help=say("自定共享码", "a code of your own"))
             leaf.add_argument("--expires", metavar="2026-12-31T00:00:00Z")
             leaf.add_argument("--max-uses", type=int)
+        if name == "domain":
+            _domain_options(leaf, say)
+            leaf.add_argument(
+                "--approve", action="store_true", help=say("管理员：确认归属", "administrators: confirm it")
+            )
         if name == "certificate":
             leaf.add_argument("--out", metavar="FILE", help=say("写入的文件", "the file to write"))
     _add_forward(commands, say)
@@ -223,12 +236,26 @@ def host_port(text: str) -> tuple[str, int]:
     return host.strip("[]"), local_port(port)
 
 
+def _domain_options(leaf: argparse.ArgumentParser, say: Words) -> None:
+    leaf.add_argument("--domain", help=say("自定义域名（仅 https）", "a domain of your own (https only)"))
+    leaf.add_argument("--certificate", type=pem_file, metavar="FILE", help=say("证书文件", "certificate and its chain"))
+    leaf.add_argument("--private-key", type=pem_file, metavar="FILE", help=say("密钥文件", "private key"))
+    leaf.add_argument(
+        "--key-password-stdin",
+        action="store_true",
+        help=say("从标准输入读密钥密码", "read the key's password from the input"),
+    )
+
+
 def entry_spec(text: str) -> dict[str, Any]:
-    """`name=web,protocol=http,level=private,target_port=8000` as an EntrySpec. The API judges the values."""
+    """`name=web,protocol=http,level=private,target_port=8000` as an EntrySpec. The API judges the values.
+
+    `certificate=FILE` and `private_key=FILE` stand for what these files hold.
+    """
     spec: dict[str, Any] = dict(pair(part) for part in text.split(","))
     if "target_port" in spec:
         spec["target_port"] = port_or_auto(spec["target_port"])
-    return spec
+    return spec | {name: pem_file(spec[name]) for name in FILES if name in spec}
 
 
 def _counted(text: str, units: dict[str, int], examples: str) -> int:

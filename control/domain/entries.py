@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from control.domain.domains import FIELDS as DOMAIN_FIELDS
+from control.domain.domains import DomainWish, read_wish
 from control.domain.errors import Code, FieldCode, FieldFault, Problem, fault, invalid
 from control.domain.origins import read_origins
 from gateway.contract.routes import AppProtocol, Level, PortKind, Protocol, Service
@@ -24,16 +26,12 @@ AUTO_PORTS: Final = range(20000, 30000)
 """`auto` target ports are taken from here, unique among an owner's live jobs."""
 _NAME: Final = re.compile(r"[^\W_](?:[\w. -]*[\w.-])?")
 _KNOWN: Final = frozenset(
-    {"name", "protocol", "level", "target_port", "port", "service", "app_protocol", "cors_origins"}
+    {"name", "protocol", "level", "target_port", "port", "service", "app_protocol", "cors_origins", *DOMAIN_FIELDS}
 )
 _LATER: Final = frozenset(
     {
         "node",
         "container",
-        "domain",
-        "certificate",
-        "private_key",
-        "private_key_password",
         "acme",
         "limits",
     }
@@ -54,6 +52,7 @@ class EntrySpec:
     service: Service = Service.PORT
     app_protocol: AppProtocol = AppProtocol.HTTP1
     cors_origins: tuple[str, ...] = ()
+    domain: DomainWish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,10 @@ class _Reader:
         target_port = self._target_port(service)
         if protocol is None or level is None or port_kind is None or service is None or app_protocol is None:
             return None
-        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, self._origins())
+        wish, wrong = read_wish(self._plain, self._path)
+        self.faults += wrong
+        origins = self._origins()
+        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, origins, wish)
 
     def check(self, spec: EntrySpec | None) -> None:
         """What fields say together."""
@@ -174,6 +176,8 @@ class _Reader:
             self._fault("level", FieldCode.TERMINAL_OPEN)
         if spec.app_protocol is not AppProtocol.HTTP1 and not is_web:
             self._fault("app_protocol", FieldCode.NOT_ALLOWED)
+        if spec.domain is not None and spec.protocol is not Protocol.HTTPS:
+            self._fault("domain", FieldCode.HTTPS_ONLY)
         if spec.cors_origins and not is_web:
             self._fault("cors_origins", FieldCode.NOT_ALLOWED)
 

@@ -49,6 +49,11 @@ class EventCode(StrEnum):
     ENTRY_SHARED = "EntryShared"
     ENTRY_UNSHARED = "EntryUnshared"
     PORT_LOST = "PortLost"
+    DOMAIN_PROVED = "DomainProved"
+    DOMAIN_LOST = "DomainLost"
+    CERTIFICATE_REPLACED = "CertificateReplaced"
+    CERTIFICATE_ENDS = "CertificateExpiring"
+    CERTIFICATE_ENDED = "CertificateExpired"
     ENGINE = "Engine"
 
 
@@ -118,6 +123,26 @@ SENTENCES: Final[dict[EventCode, Sentence]] = {
     EventCode.PORT_LOST: Sentence(
         "访问入口 {entry} 的端口 {port} 被占用，正在重试",
         "Port {port} of the entry {entry} is taken; it is tried again",
+    ),
+    EventCode.DOMAIN_PROVED: Sentence(
+        "域名 {domain} 的归属已证明，访问入口 {entry} 可以使用",
+        "The domain {domain} is proved to be yours; the entry {entry} uses it",
+    ),
+    EventCode.DOMAIN_LOST: Sentence(
+        "域名 {domain} 已由证明了归属的其他人使用，访问入口 {entry} 不再等待它",
+        "Somebody who proved to own the domain {domain} uses it; the entry {entry} waits for it no longer",
+    ),
+    EventCode.CERTIFICATE_REPLACED: Sentence(
+        "访问入口 {entry} 的证书已更换，有效期至 {until}",
+        "The certificate of the entry {entry} was replaced; the new one is good until {until}",
+    ),
+    EventCode.CERTIFICATE_ENDS: Sentence(
+        "访问入口 {entry} 的证书将在 {days} 天内过期（{until}），请上传新的证书",
+        "The certificate of the entry {entry} ends within {days} days, on {until}; upload a new one",
+    ),
+    EventCode.CERTIFICATE_ENDED: Sentence(
+        "访问入口 {entry} 的证书已于 {until} 过期，浏览器会拒绝访问，请上传新的证书",
+        "The certificate of the entry {entry} ended on {until} and browsers refuse it; upload a new one",
     ),
     EventCode.ENGINE: Sentence("{message}", "{message}"),
 }

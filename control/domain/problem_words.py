@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from control.domain.certificate_words import CERTIFICATE_FIELDS
 from control.domain.codes import Code, FieldCode
 from control.domain.language import Sentence
 
@@ -162,6 +163,19 @@ CATALOG: Final[dict[Code, Words]] = {
         ("没有空闲端口", "No free port"),
         ("端口 {ports} 中没有空闲的端口，请稍后重试。", "No port of {ports} is free; try again later."),
     ),
+    Code.DOMAIN_TAKEN: _entry(
+        409,
+        ("域名已被使用", "Domain taken"),
+        (
+            "域名 {domain} 已被另一个访问入口使用，该作业结束后才会释放。",
+            "The domain {domain} is used by another entry; it is free again when that job ends.",
+        ),
+    ),
+    Code.NO_DOMAIN: _entry(
+        409,
+        ("没有自定义域名", "No domain of its own"),
+        ("访问入口 {name} 没有自定义域名。", "The entry {name} has no domain of its own."),
+    ),
     Code.ENTRY_FORBIDDEN: _entry(
         403,
         ("无权访问此入口", "No right to this entry"),
@@ -318,6 +332,7 @@ FIELDS: Final[dict[FieldCode, Sentence]] = {
         "网页终端的验证级别不能是“不验证”。",
         "A web terminal cannot have the level open.",
     ),
+    **CERTIFICATE_FIELDS,
     FieldCode.NOT_BUILT: Sentence("此功能尚未提供。", "This is not built yet."),
     FieldCode.INVALID: Sentence("无效：{why}。", "Not valid: {why}."),
 }

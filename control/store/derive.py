@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.entries import Doors
-from control.store import client_tables, feed, records, tables
+from control.store import client_tables, domain_tables, feed, records, tables
 from control.store.engine import Database
 from gateway.contract import codec
 from gateway.contract.routes import PortKind
@@ -33,8 +33,9 @@ async def derive_all(db: Database, doors: Doors, now: float) -> None:
 
 async def _move_entries(session: AsyncSession, doors: Doors) -> None:
     """Entries follow the settings: the base domain, and the fixed port of their protocol."""
+    own = {row.entry_id: row.domain for row in await session.scalars(select(domain_tables.EntryDomain))}
     for entry in await session.scalars(select(tables.Entry)):
-        entry.host = doors.host_of(entry.label)
+        entry.host = own.get(entry.id) or doors.host_of(entry.label)
         if entry.port_kind is PortKind.FIXED:
             entry.port = doors.fixed[entry.protocol]
 
@@ -56,6 +57,9 @@ async def _records(session: AsyncSession) -> AsyncIterator[codec.Record]:
         yield records.authority(authority)
     for certificate in await session.scalars(select(tables.CertificateRow)):
         yield records.certificate(certificate)
+    for domain in await session.scalars(select(domain_tables.EntryDomain)):
+        if domain.serves:
+            yield records.own_certificate(domain)
     for secret in await session.scalars(select(tables.SecretRow)):
         yield records.secret(secret)
     async for record in _routes(session):
@@ -63,12 +67,15 @@ async def _records(session: AsyncSession) -> AsyncIterator[codec.Record]:
 
 
 async def _routes(session: AsyncSession) -> AsyncIterator[codec.Record]:
-    """Jobs and entries. A random port of an ended job serves others by now."""
+    """Jobs and entries. A random port or a domain of an ended job serves others by now."""
+    domains = await session.scalars(select(domain_tables.EntryDomain))
+    unserved = {row.entry_id for row in domains if not row.serves}
     rows = select(tables.Job, tables.User.name).join(tables.User, tables.User.id == tables.Job.owner_id)
     jobs: dict[str, tables.Job] = {}
     for job, owner_name in await session.execute(rows.where(tables.Job.forgotten.is_(False))):
         jobs[job.id] = job
         yield records.job(job, owner_name)
     for entry in await session.scalars(select(tables.Entry)):
-        if entry.job_id in jobs and (entry.port_kind is PortKind.FIXED or entry.held_port is not None):
+        holds_port = entry.port_kind is PortKind.FIXED or entry.held_port is not None
+        if entry.job_id in jobs and holds_port and entry.id not in unserved:
             yield records.entry(entry, jobs[entry.job_id])

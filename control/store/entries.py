@@ -12,7 +12,7 @@ from control.domain.entries import AUTO_PORTS, Doors, EntrySpec, Taken, clash
 from control.domain.errors import Code, ProblemError, problem
 from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.states import ENDED, LIVE
-from control.store import clients, feed, jobs, records, shares
+from control.store import clients, domains, feed, jobs, records, shares
 from control.store.engine import first
 from control.store.tables import Entry, Job, Token
 from gateway.contract.routes import Level, PortKind, Service
@@ -73,14 +73,21 @@ async def remove_entry(session: AsyncSession, entry: Entry, now: float) -> int:
         await session.delete(token)
         await feed.drop(session, "token", token.id, now)
     await clients.drop_of_entry(session, entry.id, now)
+    await domains.drop_of_entry(session, entry.id, now)
     await session.delete(entry)
     await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_REMOVED, {"entry": entry.name}), now)
     return await feed.drop(session, "entry", entry.id, now)
 
 
 async def publish(session: AsyncSession, entry: Entry, job: Job, now: float) -> int:
-    """Brings the gateways' record of the entry up to date and returns its revision."""
+    """Brings the gateways' record of the entry up to date and returns its revision.
+
+    They do not know an entry whose domain is not proved to be its owner's.
+    """
     await session.flush()
+    domain = await domains.of_entry(session, entry.id)
+    if domain is not None and not domain.serves:
+        return await feed.drop(session, "entry", entry.id, now)
     return await feed.put(session, records.entry(entry, job), now)
 
 

@@ -20,6 +20,7 @@ from control.domain.jobs.names import job_id
 from control.domain.jobs.spec import JobSpec
 from control.domain.jobs.states import ENDED, LIVE, State, Wanted
 from control.store import counters, feed, records
+from control.store.domain_tables import EntryDomain
 from control.store.engine import first, tell
 from control.store.tables import Entry, Event, Job, User
 
@@ -81,7 +82,7 @@ async def transition(session: AsyncSession, job: Job, state: State, event: NewEv
     if state in ENDED:
         job.ended_at = now if job.ended_at is None else job.ended_at
         job.released_at = now if job.released_at is None else job.released_at
-        await _let_go_of_ports(session, job)
+        await _let_go(session, job)
     _set_conditions(job, now)
     await session.flush()
     await add_event(session, job, event, now)
@@ -105,6 +106,12 @@ async def want(session: AsyncSession, job: Job, wanted: Wanted, by: str, now: fl
     job.wanted = wanted
     await touch(session, job)
     return await publish(session, job, now)
+
+
+def refuse_ended(job: Job) -> None:
+    """Raises ProblemError `job_ended` for a job that is over."""
+    if job.state in ENDED:
+        raise problem(Code.JOB_ENDED, job=job.id)
 
 
 async def close_ended(session: AsyncSession, job: Job, by: str, now: float) -> None:
@@ -210,9 +217,15 @@ def _of_job(event: NewEvent, job: Job) -> NewEvent:
     )
 
 
-async def _let_go_of_ports(session: AsyncSession, job: Job) -> None:
-    """Random ports serve others from now on; the records of fixed ones stay, to say that the job has ended."""
+async def _let_go(session: AsyncSession, job: Job) -> None:
+    """Random ports and domains serve others from now on; the records of the rest stay, to say that it ended."""
+    now = job.ended_at or 0.0
     rows = await session.scalars(select(Entry).where(Entry.job_id == job.id, Entry.held_port.is_not(None)))
     for entry in rows.all():
         entry.held_port = None
-        await feed.drop(session, "entry", entry.id, job.ended_at or 0.0)
+        await feed.drop(session, "entry", entry.id, now)
+    own = select(EntryDomain).join(Entry, Entry.id == EntryDomain.entry_id).where(Entry.job_id == job.id)
+    for domain in (await session.scalars(own)).all():
+        domain.held = None
+        await feed.drop(session, "certificate", domain.certificate_id, now)
+        await feed.drop(session, "entry", domain.entry_id, now)

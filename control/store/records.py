@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from control.domain.instants import rfc3339
 from control.domain.jobs.states import Wanted, phase
-from control.store import client_tables, tables
+from control.store import client_tables, domain_tables, tables
 from gateway.contract import people, routes
 from gateway.contract.routes import JobPhase
 
@@ -84,6 +84,11 @@ def entry(row: tables.Entry, of: tables.Job) -> routes.Entry:
 def certificate(row: tables.CertificateRow) -> routes.Certificate:
     """A certificate; its key stays sealed."""
     return routes.Certificate(row.id, tuple(row.names), row.chain_pem, row.key_sealed, row.is_default)
+
+
+def own_certificate(row: domain_tables.EntryDomain) -> routes.Certificate:
+    """The certificate of an entry's own domain. It answers for this one name, whatever else it may hold."""
+    return routes.Certificate(row.certificate_id, (row.domain,), row.chain_pem, row.key_sealed)
 
 
 def secret(row: tables.SecretRow) -> routes.Secret:

@@ -99,8 +99,8 @@ class Routes:
             entry_revisions = await feed.revisions_of(session, "entry", [str(entry_id) for entry_id, _ in waiting])
             job_revisions = await feed.revisions_of(session, "job", [job_id for _, job_id in waiting])
         for entry_id, job_id in waiting:
-            revision = max(entry_revisions.get(str(entry_id), 0), job_revisions.get(job_id, 0))
-            if revision and self._gateways.serves(revision):
+            revision = entry_revisions.get(str(entry_id))  # none: it waits for its domain to be proved
+            if revision and self._gateways.serves(max(revision, job_revisions.get(job_id, 0))):
                 await self._tell_ready(entry_id)
 
     async def _tell_ready(self, entry_id: int) -> None:

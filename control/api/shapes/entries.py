@@ -10,7 +10,8 @@ from pydantic.json_schema import SkipJsonSchema
 from control.actions.doors import ssh_host
 from control.actions.entries import EntrySeen
 from control.api.route import Body, Shape
-from control.api.values import Instant, Line
+from control.api.shapes.domains import Certificate, DomainState, print_certificate, print_domain, why_unserved
+from control.api.values import Instant, Line, Pem, Secret
 from control.config import Settings
 from control.domain import entries as domain
 from control.domain.errors import FieldFault, Language, ProblemError, Sentence, invalid
@@ -47,10 +48,10 @@ class EntrySpec(Body):
     app_protocol: AppProtocolWord = "http1"
     node: Later = None
     container: Later = None
-    domain: Later = None
-    certificate: Later = None
-    private_key: Later = None
-    private_key_password: Later = None
+    domain: Line | None = None
+    certificate: Pem | None = None
+    private_key: Pem | None = Field(default=None, repr=False)
+    private_key_password: Secret | None = Field(default=None, repr=False)
     acme: Later = None
     cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] = Field(default_factory=list)
     limits: Later = None
@@ -92,7 +93,8 @@ class Entry(Shape):
     active: bool
     shared: bool
     message: str | None
-    certificate: None
+    certificate: Certificate | None
+    domain_state: DomainState | None
     owner: str
     mine: bool
 
@@ -149,6 +151,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
     """An entry as its reader sees it."""
     row, job = seen.entry, seen.job
     why = _why_inactive(seen)
+    unserved = None if why == "ended" else why_unserved(seen, language)
     return Entry(
         id=row.id,
         job_id=row.job_id,
@@ -161,17 +164,18 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
         cors_origins=list(row.cors_origins),
         node=None,
         container=None,
-        domain=None,
+        domain=None if seen.domain is None else seen.domain.domain,
         label=row.label,
         host=row.host,
         port=row.port,
         port_kind=row.port_kind.value,
         url=_url(seen, settings),
         ssh_command=_ssh_command(seen, settings),
-        active=why is None,
+        active=why is None and unserved is None,
         shared=seen.shared,
-        message=None if why is None else _WHY[why].say(language, {"port": row.port}),
-        certificate=None,
+        message=unserved or (None if why is None else _WHY[why].say(language, {"port": row.port})),
+        certificate=print_certificate(seen),
+        domain_state=print_domain(seen, language, settings),
         owner=seen.owner,
         mine=job.owner_id == seen.reader.id,
     )

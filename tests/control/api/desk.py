@@ -12,6 +12,7 @@ from typing import Any, cast
 import aiohttp
 from aiohttp.test_utils import TestServer
 from argon2 import PasswordHasher
+from cryptography.x509 import Certificate
 
 from control.actions.context import Context
 from control.api.app import make_api
@@ -24,6 +25,7 @@ from control.domain.jobs.observed import Observed
 from control.domain.jobs.states import State
 from control.domain.people import Role
 from control.runtimes.ports import Ports
+from control.runtimes.resolver import Resolver
 from control.runtimes.runtime import Account, Capabilities, Handle, Order, Partition
 from control.store import jobs, people
 from control.store.engine import Database
@@ -218,6 +220,8 @@ class Desk:
     http: aiohttp.ClientSession
     server: TestServer
     base: str
+    names: PlayedNames
+    roots: list[Certificate]
 
     @property
     def anyone(self) -> Caller:
@@ -267,6 +271,23 @@ _EVENT_OF = {
 }
 
 
+class PlayedNames(Resolver):
+    """A name service that says what a test wrote down; None stands for no answer."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.txt: dict[str, set[str]] = {}
+        self.leads: dict[str, set[str]] = {}
+
+    async def texts(self, name: str) -> frozenset[str]:
+        """The TXT records written down."""
+        return frozenset(self.txt.get(name, ()))
+
+    async def addresses(self, name: str) -> frozenset[str]:
+        """The addresses written down."""
+        return frozenset(self.leads.get(name, ()))
+
+
 @asynccontextmanager
 async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
     """The API on a port of its own, over `db`."""
@@ -274,9 +295,10 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
     logs.mkdir()
     pages.mkdir()
     (pages / "index.html").write_text("<title>console</title>")
-    settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path / "data")})
+    settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path / "data"), "STARLIGHT_PUBLIC_ADDRESS": "203.0.113.7"})
     clock, runtime, ports, gateways, apps = Clock(), FakeRuntime(logs), FakePorts(), FakeGateways(), FakeApps()
     visits = Visits(db.hints)
+    names, roots = PlayedNames(), list[Certificate]()
     ctx = Context(
         db=db,
         now=clock,
@@ -289,8 +311,10 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
         apps=apps,
         signin=SignIn(db, CHEAP),
         vault=Vault(b"k" * 32),
+        resolver=names,
+        roots=roots,
     )
     server: TestServer = TestServer(make_api(ctx, pages=pages))
     async with server, aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http:
         base = str(server.make_url("")).rstrip("/")
-        yield Desk(ctx, db, clock, runtime, ports, gateways, visits, apps, settings, http, server, base)
+        yield Desk(ctx, db, clock, runtime, ports, gateways, visits, apps, settings, http, server, base, names, roots)

@@ -47,7 +47,7 @@ async def test_an_entry_is_added_to_a_running_job(both_desks: Desk) -> None:
         ({"service": "terminal", "target_port": None, "level": "open"}, 422, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, 422, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, 422, "app_protocol"),
-        ({"domain": "lab.example.org"}, 422, "domain"),
+        ({"acme": True}, 422, "acme"),
         ({"colour": "red"}, 422, "colour"),
     ],
 )

@@ -74,7 +74,7 @@ def test_auto_port_and_terminal_have_no_number_yet() -> None:
         ({"service": "terminal", "target_port": None, "level": "open"}, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, "app_protocol"),
-        ({"domain": "x.example"}, "domain"),
+        ({"acme": True}, "acme"),
         ({"surprise": 1}, "surprise"),
     ],
 )

@@ -1,0 +1,76 @@
+"""What the public name service says: TXT records that prove a domain's owner, and where a domain points.
+
+A name that has no such record gives an empty answer; no answer in time raises TimeoutError, so that a
+name service that fails is never taken for a record that is missing. Resolvers are the machine's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Final
+
+import dns.asyncresolver
+import dns.exception
+import dns.name
+import dns.rdatatype
+import dns.resolver
+
+from control.domain.domains import Pointing, Sight, pointing, read_domain, txt_name
+
+DEADLINE_S: Final = 4.0
+ANSWERS_LIMIT: Final = 32
+"""Records of one answer that are looked at."""
+_NONE: Final = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
+
+
+class Resolver:
+    """Asks the name service. Holds no state between questions: an answer is as new as the resolvers' own."""
+
+    def __init__(self, nameservers: Sequence[str] | None = None, port: int = 53) -> None:
+        """Asks `nameservers` (addresses) instead of the machine's own when they are given."""
+        self._nameservers = nameservers
+        self._port = port
+
+    async def texts(self, name: str) -> frozenset[str]:
+        """The TXT records of a name. Raises TimeoutError when nobody answers."""
+        answer = await self._ask(name, "TXT")
+        return frozenset(
+            b"".join(record.strings).decode("ascii", "replace") for record in list(answer or ())[:ANSWERS_LIMIT]
+        )
+
+    async def addresses(self, name: str) -> frozenset[str]:
+        """The IPv4 and IPv6 addresses of a name. Raises TimeoutError when nobody answers."""
+        found: set[str] = set()
+        for kind in ("A", "AAAA"):
+            found |= {record.address for record in list(await self._ask(name, kind) or ())[:ANSWERS_LIMIT]}
+        return frozenset(found)
+
+    async def sight(self, domain: str, public_address: str) -> Sight:
+        """What is to be seen of `domain`, compared with where the platform says it is (an address, or a name)."""
+        texts = await self._or_none(self.texts(txt_name(domain)))
+        found = await self._or_none(self.addresses(domain))
+        public: frozenset[str] = frozenset()
+        if public_address and found is not None:
+            is_name = read_domain(public_address) is not None
+            asked = await self._or_none(self.addresses(public_address)) if is_name else None
+            public = (asked or public) if is_name else frozenset({public_address})
+        verdict = Pointing.UNKNOWN if found is None else pointing(found, public)
+        return Sight(texts or frozenset(), tuple(sorted(found or ())), verdict)
+
+    async def _or_none(self, question: Awaitable[frozenset[str]]) -> frozenset[str] | None:
+        try:
+            return await question
+        except TimeoutError:
+            return None
+
+    async def _ask(self, name: str, kind: str) -> dns.resolver.Answer | None:
+        try:
+            resolver = dns.asyncresolver.Resolver(configure=self._nameservers is None)
+            if self._nameservers is not None:
+                resolver.port = self._port  # first: the addresses take it over when they are set
+                resolver.nameservers = list(self._nameservers)
+            return await resolver.resolve(dns.name.from_text(name), kind, lifetime=DEADLINE_S)
+        except _NONE:
+            return None
+        except (dns.exception.DNSException, OSError) as fault:
+            raise TimeoutError(f"the name service gave no answer for {kind} {name}") from fault
