@@ -27,6 +27,7 @@ _PROTOCOL: Final = re.compile(_TOKEN + rb"(?:/" + _TOKEN + rb")?")
 VISIBLE: Final = bytes([*range(0x20, 0x7F), *range(0x80, 0x100), 0x09])
 """What may stand in a line; deleting these from a head and looking at the rest is the fastest check there is."""
 _REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e\x80-\xff]+) HTTP/(\d)\.(\d)")
+_PLAIN_GET: Final = re.compile(rb"GET (/[\x21\x22\x24-\x7e\x80-\xff]*) HTTP/1\.1")
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
 _ABSOLUTE: Final = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?", re.DOTALL)
 _HOST: Final = re.compile(rb"([0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?")
@@ -128,6 +129,12 @@ def parse_request(head: bytes) -> RequestHead:
         raise Malformed("CONNECT is for forward proxies", HTTPStatus.NOT_IMPLEMENTED)
     body_length(fields, version)
     return RequestHead(method, _origin_form(method, target, host), version, host, fields)
+
+
+def plain_get(line: bytes) -> bytes | None:
+    """The target when this is the first line of a GET in origin-form; None for every other line, also a good one."""
+    match = _PLAIN_GET.fullmatch(line)
+    return None if match is None else match[1]
 
 
 def parse_response(head: bytes) -> ResponseHead:

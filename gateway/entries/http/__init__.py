@@ -1,7 +1,8 @@
 """The http and https entries, and the way to the console: listens, and serves each connection until it ends.
 
 Read in this order: `conversation.py` (one connection), `admit.py` (who may pass), `hop.py` (sign-in),
-`forward.py` and `passage.py` (a request to its upstream and back), `stream.py` (bytes), `answers.py`.
+`forward.py` and `passage.py` (a request to its upstream and back), `lane.py` (the short way of one like the last),
+`stream.py` (bytes), `answers.py`.
 """
 
 from __future__ import annotations

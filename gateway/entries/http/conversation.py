@@ -24,7 +24,9 @@ from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech, sniff
 from gateway.entries.http import answers, assets, hop, tunnel
 from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, place
+from gateway.entries.http.forward import KEPT_S as REUSED_S
 from gateway.entries.http.forward import Forwarder
+from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.terminal import SOCKET, Terminal
@@ -59,7 +61,8 @@ class Conversation:
         self._misplaced = misplaced
         self._origin = Origin(down.peer_address(), front.scheme)
         self._doorman = Doorman(front)
-        self._forwarder = Forwarder(down, self._origin)
+        self._lane = Lane(down, self._gate.table, kept_s=REUSED_S)
+        self._forwarder = Forwarder(down, self._origin, self._lane)
         self._visit: Visit | None = None
         self._way: Way | None = None
         self._bound: tunnel.Bound | None = None
@@ -95,13 +98,17 @@ class Conversation:
         """Ends what has waited too long; called about once a second."""
         if self._way is not None and now - self._way_since > identity.REUSE_S:
             self._way = None  # what it says of the person to the app is to be fresh
+        self._count()
         if self._busy:
-            self._count()
             moved_at = max(self._down.moved_at, self._forwarder.moved_at())
             quiet_s = min(self._quiet_s, HALF_CLOSED_S) if self._down.eof else self._quiet_s
             if now - moved_at > quiet_s:
                 self.cut(self._late)
             return
+        if self._lane.sweep():
+            return
+        if self._lane.is_open:
+            self._since = max(self._since, self._down.moved_at)
         self._forwarder.tidy(now)
         if self._down.buffer and self._rest_s == KEPT_S:
             self._since, self._rest_s = now, HEAD_S  # the next head has begun
@@ -111,7 +118,9 @@ class Conversation:
     def cut(self, refusal: Refusal) -> None:
         """Ends what is going on now, telling the person the refusal where there is still a way to."""
         self._draining = True  # whatever is said now is the last on this connection
-        if self._cut is not None:
+        if self._lane.close():
+            self._forwarder.cut(refusal)
+        elif self._cut is not None:
             self._cut(refusal)
         else:
             self._down.close()
@@ -119,6 +128,7 @@ class Conversation:
     def drain(self) -> None:
         """Takes no further request: a resting connection ends now, a busy one after its answer."""
         self._draining = True
+        self._lane.close()
         self._forwarder.drain()
         if not self._busy and not self._down.buffer:
             self._down.close()
@@ -194,12 +204,17 @@ class Conversation:
         return False
 
     async def _next_head(self) -> RequestHead | None:
+        self._lane.open()
         if not self._down.buffer and not await self._down.more():
             return None
         if self._rest_s == HEAD_S and sniff(bytes(self._down.buffer[:4])) not in (Speech.HTTP, None):
             raise ConnectionResetError("the peer does not speak HTTP")
         raw = await self._down.head()
-        return None if raw is None else http1.parse_request(raw)
+        if raw is None:
+            return None
+        if self._bound is None:
+            self._lane.heard(raw)
+        return http1.parse_request(raw)
 
     async def _entry(self, head: RequestHead, entry: Entry) -> bool:
         path = head.target.partition(b"?")[0]
@@ -362,6 +377,8 @@ class Conversation:
         self._down.close()
 
     def _rest(self) -> None:
+        if self._lane.underway:
+            self._forwarder.drop()  # its answer would be taken for that of another request
         self._busy, self._cut, self._rest_s = False, None, KEPT_S
         self._since = asyncio.get_running_loop().time()
 

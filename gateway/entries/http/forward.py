@@ -14,6 +14,7 @@ from typing import Final
 from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead
 from gateway.core.refusals import Refusal
+from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate, Passage
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.upstream import Way
@@ -28,8 +29,9 @@ KEPT_S: Final = 2.0
 class Forwarder:
     """Takes requests to their upstreams. `draining` makes each answer the last of its connection."""
 
-    def __init__(self, down: Stream, origin: Origin) -> None:
+    def __init__(self, down: Stream, origin: Origin, lane: Lane) -> None:
         self.draining = False
+        self._lane = lane
         self._down = down
         self._origin = origin
         self._up: Stream | None = None
@@ -52,6 +54,8 @@ class Forwarder:
             self._passage = None
         if not passage.keeps_upstream:
             self.drop()
+        elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not way.cors:
+            self._lane.learn(head, passage.said, way.host, self._up)
         if fate in (Fate.UNANSWERED, Fate.FAULTY):
             log.info("from=%s upstream: %s", self._origin.address, fate.value)
             return self._cut_by or way.fault
@@ -95,6 +99,7 @@ class Forwarder:
 
     def drop(self) -> None:
         """Lets go of the kept upstream."""
+        self._lane.underway = False
         if self._up is not None:
             self._count(self._up)
             self._up.abort()
@@ -107,8 +112,10 @@ class Forwarder:
     async def _through(self, passage: Passage, way: Way) -> Fate:
         """Tries again only what may be repeated, and only when not one byte of an answer came (RFC 9110, 9.2.2)."""
         fate = Fate.UNANSWERED
-        if passage.repeatable and self._up is not None and self._keeps(self._up, way.key):
-            fate = await passage.through(self._up)
+        underway, self._lane.underway = self._lane.underway, False
+        kept = self._up if passage.repeatable and self._key == way.key else None
+        if kept is not None and (underway or self._keeps(kept)):
+            fate = await passage.through(kept, sent=underway)
         for _ in range(way.tries if passage.repeatable else 1):
             if fate is not Fate.UNANSWERED or self._down.lost or self._cut_by:
                 return fate
@@ -118,7 +125,7 @@ class Forwarder:
                 fate = await passage.through(self._up)
         return fate
 
-    def _keeps(self, up: Stream, key: object) -> bool:
-        """Whether the kept upstream leads to the same place and is quiet: a byte or an end now is no answer."""
+    def _keeps(self, up: Stream) -> bool:
+        """Whether the kept upstream is quiet: a byte or an end now is no answer."""
         rested_s = asyncio.get_running_loop().time() - up.moved_at
-        return self._key == key and rested_s < KEPT_S and not (up.buffer or up.eof or up.lost)
+        return rested_s < KEPT_S and not (up.buffer or up.eof or up.lost)

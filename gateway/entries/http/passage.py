@@ -40,7 +40,7 @@ class Fate(Enum):
 class Passage:
     """One request. `begun`: the final response's head went out. `keeps_upstream`: upstream may carry another request.
 
-    `closes` makes the answer the last one of the person's connection.
+    `closes` makes the answer the last one of the person's connection. `said` is the head that was sent upstream.
     """
 
     def __init__(self, head: RequestHead, down: Stream, origin: Origin, way: Way, *, closes: bool) -> None:
@@ -49,6 +49,7 @@ class Passage:
         self.begun = False
         self.keeps_upstream = False
         self.closes = closes
+        self.said = b""
         self.upgrade = http1.upgrade_of(head)
         self.repeatable = (
             self.upgrade is None and head.method in (b"GET", b"HEAD", b"OPTIONS") and request_body(head).done
@@ -63,19 +64,14 @@ class Passage:
         self._said_goodbye = False
         self._awaits_continue = head.version == http1.HTTP_1_1 and head.value(b"expect") is not None
 
-    async def through(self, up: Stream) -> Fate:
-        """Sends the request over `up` and the answer back. Raises nothing but CancelledError."""
-        up.answered = False
-        upload = Flow(self._down, up, request_body(self.head), aborts=(up,))
-        upload.start(
-            headers.request_head(
-                self.head,
-                self._origin,
-                upgrade=self.upgrade,
-                own_cookies=self._host is None,
-                identity=self._identity,
-            )
+    async def through(self, up: Stream, *, sent: bool = False) -> Fate:
+        """Sends the request over `up`, unless it was `sent`, and the answer back. Raises nothing but CancelledError."""
+        up.answered = up.answered and sent
+        self.said = headers.request_head(
+            self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None, identity=self._identity
         )
+        upload = Flow(self._down, up, request_body(self.head), aborts=(up,))
+        upload.start(b"" if sent else self.said)
         try:
             answer = await self._final_head(up)
         except Malformed:

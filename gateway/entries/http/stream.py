@@ -20,6 +20,7 @@ from gateway.core.http1 import Malformed, RequestHead
 
 if TYPE_CHECKING:
     from gateway.entries.http.flow import Flow
+    from gateway.entries.http.lane import Taker
 
 BUFFER_LIMIT: Final = http1.HEAD_LIMIT + 1
 """Bytes that wait unread before the peer is no longer listened to; one more than a head may have."""
@@ -51,7 +52,7 @@ class Stream(asyncio.Protocol):
         self._on_open = on_open
         self._loop = asyncio.get_running_loop()
         self._waiters: set[asyncio.Future[None]] = set()
-        self.flow: Flow | None = None
+        self.flow: Flow | Taker | None = None
         self.feeder: Flow | None = None
         self._paused = False
 
@@ -79,9 +80,7 @@ class Stream(asyncio.Protocol):
         if self.flow is not None:
             self.flow.take(data)
         else:
-            self.buffer += data
-            self.settle_reading()
-            self._wake()
+            self.unread(data)
 
     def eof_received(self) -> bool:
         """The peer ended its side in order; ours stays open where it can: a response may be due (RFC 9112, 9.6)."""
@@ -174,6 +173,12 @@ class Stream(asyncio.Protocol):
         del self.buffer[:count]
         self.settle_reading()
         return taken
+
+    def unread(self, data: bytes) -> None:
+        """Puts what just came behind what waits in the buffer, for whoever waits for more."""
+        self.buffer += data
+        self.settle_reading()
+        self._wake()
 
     def write(self, data: bytes) -> None:
         """Sends, in order; what the peer does not take yet is kept. Nothing happens when it is lost."""

@@ -278,3 +278,21 @@ def test_responses_in_doubt_are_bad_gateways(head: bytes) -> None:
     with pytest.raises(Malformed) as caught:
         parse_response(head)
     assert caught.value.status == 502
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        (b"GET /a%2Fb?x=1 HTTP/1.1", b"/a%2Fb?x=1"),
+        (b"HEAD / HTTP/1.1", None),
+        (b"GET / HTTP/1.0", None),
+        (b"GET http://h/ HTTP/1.1", None),
+        (b"GET /a#b HTTP/1.1", None),
+        (b"GET /a b HTTP/1.1", None),
+        (b"GET /\x00 HTTP/1.1", None),
+        (b"", None),
+    ],
+)
+def test_plain_first_lines(line: bytes, target: bytes | None) -> None:
+    """Only a GET in origin-form is plain; nothing that the parser refuses is."""
+    assert http1.plain_get(line) == target
