@@ -101,7 +101,7 @@ class Terminal:
                 elif self._take_size(message):
                     rows, cols = self._size or (24, 80)
                     await frames.write_json(FrameKind.RESIZE, rows=rows, cols=cols)
-            if self._protocol.close_expected() or not await self._down.more():
+            if self._protocol.close_expected() or not (self._down.buffer or await self._down.more()):
                 frames.abort()
                 return
             messages = self._messages()
@@ -146,7 +146,7 @@ class Terminal:
         """Waits for the first message, which tells the size; False when the browser went away instead."""
         try:
             async with asyncio.timeout(SIZE_S):
-                while not self._protocol.close_expected() and await self._down.more():
+                while not self._protocol.close_expected() and (self._down.buffer or await self._down.more()):
                     self._early = self._messages()
                     if self._early:
                         is_text, message = self._early[0]
