@@ -36,6 +36,10 @@ FOR_TEST = FOR_START | {
     "curl": "curl",
     "rsync": "rsync",
     "sshpass": "sshpass",
+    "redis-server": "redis-server",
+    "redis-tools": "redis-cli",
+    "mosquitto": "mosquitto",
+    "mosquitto-clients": "mosquitto_pub",
 }
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = (

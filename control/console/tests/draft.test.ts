@@ -38,8 +38,9 @@ test("a terminal and an automatic port need no target port", () => {
   expect(faultsOf(draft({ auto: true, port: "" }), FREE)).toEqual({});
 });
 
-test("a tcp entry is open, on a port of its own", () => {
-  expect(settle(draft({ protocol: "tcp" }))).toMatchObject({ random: true, level: "open" });
+test("a tcp entry may have any level, on any port", () => {
+  expect(settle(draft({ protocol: "tcp" }))).toMatchObject({ random: false, level: "private" });
+  expect(settle(draft({ protocol: "tcp", random: true, level: "login" }))).toMatchObject({ random: true, level: "login" });
 });
 
 test("a terminal is a web page and never open", () => {

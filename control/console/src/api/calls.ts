@@ -52,6 +52,12 @@ export const entries = {
   shared: () => api<T.Page<T.SharedEntry>>("GET", "/entries", { query: { view: "shared" } }),
 };
 
+export const clients = {
+  issue: (entry: number) => api<T.MadeClientCertificate>("POST", `/entries/${entry}/client-certificate`),
+  list: (entry: number) => api<T.Page<T.ClientCertificate>>("GET", `/entries/${entry}/client-certificates`),
+  withdraw: (id: number) => api<T.Withdrawal>("DELETE", `/client-certificates/${id}`),
+};
+
 export const shares = {
   set: (entry: number, body: { code?: string }) => api<T.Share>("PUT", `/entries/${entry}/share`, { body }),
   read: (entry: number) => api<T.Share>("GET", `/entries/${entry}/share`),

@@ -68,6 +68,7 @@ export interface Platform {
   public_address: string | null;
   ports: { http: number; https: number; ssh: number; tcp: number };
   random_ports: { first: number; last: number };
+  authority: string | null;
 }
 
 export interface Partition {
@@ -131,6 +132,24 @@ export interface Entry {
   message: string | null;
   owner: string;
   mine: boolean;
+}
+
+export interface ClientCertificate {
+  id: number;
+  entry_id: number;
+  user: string;
+  serial: string;
+  fingerprint: string;
+  created_at: string;
+  expires_at: string;
+}
+
+export interface MadeClientCertificate extends ClientCertificate {
+  certificate: string;
+  private_key: string;
+  authority: string;
+  pem: string;
+  file_name: string;
 }
 
 export interface Job {

@@ -38,11 +38,10 @@ export function newDraft(): Draft {
   };
 }
 
-/** What the rules of the platform make of a draft: a tcp entry is open on a port of its own, a terminal is a web page. */
+/** What the rules of the platform make of a draft: a terminal is a web page, and never open. */
 export function settle(draft: Draft): Draft {
   const web = draft.protocol === "http" || draft.protocol === "https";
   const next = { ...draft, terminal: draft.terminal && web };
-  if (draft.protocol === "tcp") Object.assign(next, { random: true, level: "open" });
   if (next.terminal && next.level === "open") next.level = "private";
   if (!web) next.appProtocol = "http1";
   return next;
