@@ -189,6 +189,8 @@ class Conversation:
         entry = admission.entry
         if entry.protocol is not Protocol.TCP:
             self._bound = tunnel.Bound(entry.id, head.value(TOKEN_HEADER))
+            self._lane.forget()  # what it learned led elsewhere
+            self._lane.heard(b"")
             self._down.write(tunnel.accepts(entry))
             return True
         try:

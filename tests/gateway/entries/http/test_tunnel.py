@@ -125,6 +125,29 @@ def test_a_web_entry_takes_requests_on_the_token(run: Runner, tmp_path: Path) ->
     run(body())
 
 
+async def test_what_was_asked_before_leads_to_the_tunnels_entry_after(tmp_path: Path) -> None:
+    """The same request, word for word, before and after: each goes where its moment says."""
+    name = world.entry().host
+    other = world.entry(5, protocol=Protocol.HTTPS, port=9443, target_port=9001, host=name)
+    again = f"GET /x HTTP/1.1\nHost: {name}\nX-Starlight-Token: {BEARER}\n\n"
+    async with (
+        house_of(tmp_path, echo_heads, other) as house,
+        visit(house, ssl=client_context(), server_hostname=name) as peer,
+    ):
+        for _ in range(3):
+            await peer.send(again)
+            assert (await peer.response())[0] == 200
+        await peer.send(
+            f"GET /.starlight/forward HTTP/1.1\nHost: {name}\nConnection: Upgrade\n"
+            f"Upgrade: starlight-forward\nX-Starlight-Token: {BEARER}\n\n"
+        )
+        assert b" 101 " in await peer.head()
+        for _ in range(3):
+            await peer.send(again)
+            assert (await peer.response())[0] == 200
+    assert [call.args["port"] for call in house.calls] == [8000, 9001]
+
+
 @pytest.mark.parametrize(
     ("bearer", "status", "code"),
     [(None, 401, "sign_in"), ("sl_wrong", 401, "sign_in"), (BOBS_BEARER, 403, "entry_forbidden")],
