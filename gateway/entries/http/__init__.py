@@ -65,6 +65,7 @@ class _Listener:
                     self._paused.cancel()
                 loop.remove_reader(listener.fileno())
                 await self._drain()
+                self._front.pool.clear()
                 sweeper.cancel()
 
     def _accept(self, listener: socket.socket, group: asyncio.TaskGroup) -> None:
@@ -94,6 +95,7 @@ class _Listener:
         while True:
             await asyncio.sleep(SWEEP_S)
             now = loop.time()
+            self._front.pool.sweep()
             for conversation in list(self._running):
                 conversation.sweep(now)
 

@@ -8,7 +8,7 @@ same-site, so SameSite alone does not hold them off).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from ipaddress import ip_address
 from typing import Any, Final
@@ -20,6 +20,7 @@ from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead, split_host
 from gateway.core.refusals import Code, Refusal
 from gateway.core.tickets import ANONYMOUS, Purpose, Visitor, by_bearer, by_ticket
+from gateway.entries.http.pool import Pool
 from gateway.wire.gate import Gate
 
 TICKET_COOKIE: Final = "starlight_entry"
@@ -43,6 +44,7 @@ class Front:
     scheme: str
     port: int
     console: bool = False
+    pool: Pool = field(default_factory=Pool)
 
 
 def place(front: Front, head: RequestHead, server_name: str | None) -> Entry | Console | Refusal:

@@ -24,7 +24,6 @@ from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech, sniff
 from gateway.entries.http import answers, assets, hop, tunnel
 from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, place
-from gateway.entries.http.forward import KEPT_S as REUSED_S
 from gateway.entries.http.forward import Forwarder
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate
@@ -61,8 +60,8 @@ class Conversation:
         self._misplaced = misplaced
         self._origin = Origin(down.peer_address(), front.scheme)
         self._doorman = Doorman(front)
-        self._lane = Lane(down, self._gate.table, kept_s=REUSED_S)
-        self._forwarder = Forwarder(down, self._origin, self._lane)
+        self._lane = Lane(down, self._gate.table)
+        self._forwarder = Forwarder(down, self._origin, self._lane, front.pool)
         self._visit: Visit | None = None
         self._way: Way | None = None
         self._bound: tunnel.Bound | None = None
@@ -87,7 +86,7 @@ class Conversation:
         except ConnectionError as fault:
             log.debug("from=%s ended: %s", self._origin.address, fault)
         finally:
-            self._forwarder.drop()
+            self._forwarder.part()
             self._down.abort()
             self._count()
             await self._open_visits.aclose()

@@ -1,37 +1,33 @@
 """The upstream side of one person's connection: requests go out on it, one at a time.
 
-State: the upstream kept from the last request. It is never shared with another connection or another
-visitor, so that what an app remembers of its peer stays between these two; it is reused only for
-requests that may be repeated, because an app may close an idle connection just then.
+State: the upstream kept from the last request; at the end the pool keeps it for the same person's next connection.
+It is reused only for requests that may be repeated, because an app may close an idle connection just then.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import Final
 
 from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead
 from gateway.core.refusals import Refusal
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate, Passage
+from gateway.entries.http.pool import KEPT_S, Pool, is_quiet
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.upstream import Way
 from gateway.wire.dial import DialFault
 
 log = logging.getLogger(__name__)
 
-KEPT_S: Final = 2.0
-"""Seconds for which an idle upstream connection is reused; apps that close idle ones do so later than this."""
-
 
 class Forwarder:
     """Takes requests to their upstreams. `draining` makes each answer the last of its connection."""
 
-    def __init__(self, down: Stream, origin: Origin, lane: Lane) -> None:
+    def __init__(self, down: Stream, origin: Origin, lane: Lane, pool: Pool) -> None:
         self.draining = False
         self._lane = lane
+        self._pool = pool
         self._down = down
         self._origin = origin
         self._up: Stream | None = None
@@ -39,9 +35,11 @@ class Forwarder:
         self._passage: Passage | None = None
         self._cut_by: Refusal | None = None
         self._counted = (0, 0)
+        self._shares = False
 
     async def forward(self, head: RequestHead, way: Way) -> Fate | Refusal:
         """One request and its answer; a Refusal when nothing of an answer was sent and this is to be said instead."""
+        self._shares = False
         passage = self._passage = Passage(head, self._down, self._origin, way, closes=self.draining)
         try:
             fate = await self._through(passage, way)
@@ -56,6 +54,7 @@ class Forwarder:
             self.drop()
         elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not way.cors:
             self._lane.learn(head, passage.said, way.host, self._up)
+        self._shares = way.shares and passage.keeps_upstream and fate in (Fate.COMPLETE, Fate.CLOSING)
         if fate in (Fate.UNANSWERED, Fate.FAULTY):
             log.info("from=%s upstream: %s", self._origin.address, fate.value)
             return self._cut_by or way.fault
@@ -97,6 +96,14 @@ class Forwarder:
         counted, self._counted = self._counted, (0, 0)
         return counted
 
+    def part(self) -> None:
+        """The person's connection ends: an upstream that rests may serve their next one."""
+        if self._up is not None and self._shares and not (self._lane.underway or self._cut_by or self.draining):
+            self._count(self._up)
+            self._pool.give(self._key, self._up)
+            self._up = None
+        self.drop()
+
     def drop(self) -> None:
         """Lets go of the kept upstream."""
         self._lane.underway = False
@@ -113,8 +120,8 @@ class Forwarder:
         """Tries again only what may be repeated, and only when not one byte of an answer came (RFC 9110, 9.2.2)."""
         fate = Fate.UNANSWERED
         underway, self._lane.underway = self._lane.underway, False
-        kept = self._up if passage.repeatable and self._key == way.key else None
-        if kept is not None and (underway or self._keeps(kept)):
+        kept = self._kept(way) if passage.repeatable else None
+        if kept is not None and (underway or is_quiet(kept)):
             fate = await passage.through(kept, sent=underway)
         for _ in range(way.tries if passage.repeatable else 1):
             if fate is not Fate.UNANSWERED or self._down.lost or self._cut_by:
@@ -125,7 +132,12 @@ class Forwarder:
                 fate = await passage.through(self._up)
         return fate
 
-    def _keeps(self, up: Stream) -> bool:
-        """Whether the kept upstream is quiet: a byte or an end now is no answer."""
-        rested_s = asyncio.get_running_loop().time() - up.moved_at
-        return rested_s < KEPT_S and not (up.buffer or up.eof or up.lost)
+    def _kept(self, way: Way) -> Stream | None:
+        """An upstream that leads this way and stands already."""
+        if self._up is not None and self._key == way.key:
+            return self._up
+        pooled = self._pool.take(way.key) if way.shares else None
+        if pooled is not None:
+            self.drop()
+            self._up, self._key = pooled, way.key
+        return pooled

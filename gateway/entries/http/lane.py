@@ -19,6 +19,7 @@ from gateway.core import headers, http1
 from gateway.core.bodies import Length, response_body
 from gateway.core.http1 import Malformed, RequestHead
 from gateway.core.table import Table
+from gateway.entries.http.pool import is_quiet
 from gateway.entries.http.stream import Stream
 
 MEMORY_S: Final = 1.0
@@ -47,14 +48,13 @@ class _Answer:
 
 
 class Lane:
-    """One connection's short way. `kept_s` is how long an idle upstream is trusted."""
+    """One connection's short way."""
 
-    def __init__(self, down: Stream, table: Table, *, kept_s: float) -> None:
+    def __init__(self, down: Stream, table: Table) -> None:
         self.underway = False
         """Whether the request in the person's buffer was sent upstream before it was handed back."""
         self._down = down
         self._table = table
-        self._kept_s = kept_s
         self._loop = asyncio.get_running_loop()
         self._raw = b""
         self._revision = 0
@@ -150,12 +150,10 @@ class Lane:
         self._down.unread(data)
 
     def _stands(self, lesson: _Lesson) -> bool:
-        """Whether what was learned is still true, and its upstream quiet: a byte or an end now is no answer."""
-        up, now = lesson.up, self._loop.time()
-        if now > lesson.until or self._table.revision != lesson.revision:
+        """Whether what was learned is still true, and both sides have nothing else to do."""
+        if self._loop.time() > lesson.until or self._table.revision != lesson.revision:
             return False
-        quiet = not (up.buffer or up.eof or up.lost or up.clogged or self._down.clogged or up.flow)
-        return quiet and now - up.moved_at < self._kept_s and not up.transport.is_closing()
+        return is_quiet(lesson.up) and not (lesson.up.clogged or self._down.clogged or lesson.up.flow)
 
     def _judged(self, lesson: _Lesson, head: bytes) -> _Answer | None:
         """What to say for this response's head; None for one that needs the conversation."""

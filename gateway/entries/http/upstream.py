@@ -32,6 +32,7 @@ class Way:
 
     `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
     `identity` are header lines for the app, `cors` some for the person's browser.
+    `shares`: what one connection leaves behind may serve the same way of another.
     `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
     """
 
@@ -44,12 +45,14 @@ class Way:
     tries: int
     identity: bytes = b""
     cors: bytes = b""
+    shares: bool = False
 
 
 def way_to_app(gate: Gate, admission: Admission) -> Way:
     """To the app behind the entry. The person is part of the key: visitors do not share connections."""
+    person = admission.visitor.user_id
     return Way(
-        key=(admission.visitor.user_id, admission.target),
+        key=(person, admission.target),
         open=lambda: _open_app(gate, admission),
         host=admission.entry.host,
         fault=_refusal(Code.APP_FAULT, admission),
@@ -57,6 +60,7 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
         quiet_s=QUIET_S,
         tries=1,
         identity=gate.identity(admission),
+        shares=person is not None,
     )
 
 

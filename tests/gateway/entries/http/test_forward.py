@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.contract.routes import Level
-from gateway.entries.http import forward
+from gateway.entries.http import pool
 from tests.gateway import world
 from tests.gateway.entries.http.house import open_house, visit
 from tests.gateway.entries.http.test_passage import echo_heads, get
@@ -27,7 +27,7 @@ async def test_visitors_do_not_share_a_connection(tmp_path: Path) -> None:
 
 async def test_a_rested_connection_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is dropped by the sweep, or passed over."""
-    monkeypatch.setattr(forward, "KEPT_S", 0.05)
+    monkeypatch.setattr(pool, "KEPT_S", 0.05)
     ended = asyncio.Event()
 
     async def app(reader: Reader, writer: Writer) -> None:
