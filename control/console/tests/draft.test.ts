@@ -1,7 +1,7 @@
 /** The entry form knows the platform's rules before the platform is asked. */
 
 import { expect, test } from "vitest";
-import { faultsOf, newDraft, settle, specOf, takenBy, type Draft } from "../src/pages/entries/draft";
+import { faultsOf, newDraft, noPair, settle, specOf, takenBy, type Draft } from "../src/pages/entries/draft";
 
 const FREE = { names: [], ports: [] };
 const draft = (change: Partial<Draft>): Draft => ({ ...newDraft(), name: "app", port: "8888", ...change });
@@ -64,4 +64,21 @@ test("the API gets what the form shows", () => {
     service: "terminal",
   });
   expect(specOf(draft({ auto: true, appProtocol: "h2c" }))).toMatchObject({ target_port: "auto", app_protocol: "h2c" });
+});
+
+test("a domain of one's own brings its two files, on https only", () => {
+  const own = { ...noPair(), domain: " lab.example.org " };
+  expect(faultsOf(draft({ protocol: "https", own }), FREE)).toEqual({
+    certificate: "certificateMissing",
+    private_key: "privateKeyMissing",
+  });
+  expect(faultsOf(draft({ own }), FREE)).toEqual({});
+  const whole = { ...own, certificate: "c", privateKey: "k" };
+  expect(specOf(draft({ protocol: "https", own: whole }))).toMatchObject({
+    domain: "lab.example.org",
+    certificate: "c",
+    private_key: "k",
+  });
+  expect(specOf(draft({ protocol: "https", own: { ...whole, password: "p" } })).private_key_password).toBe("p");
+  expect(specOf(draft({ own: whole }))).not.toHaveProperty("domain");
 });

@@ -45,7 +45,7 @@ export const jobs = {
 
 export const entries = {
   add: (job: string, body: T.EntrySpec) => api<T.Entry>("POST", `/jobs/${seg(job)}/entries`, { body }),
-  change: (id: number, body: { level?: T.Level }) =>
+  change: (id: number, body: { level?: T.Level } & Pick<T.EntrySpec, "certificate" | "private_key" | "private_key_password">) =>
     api<T.Entry & T.Withdrawal>("PATCH", `/entries/${id}`, { body }),
   remove: (id: number) => api<T.Withdrawal>("DELETE", `/entries/${id}`),
   read: (label: string) => api<T.Entry>("GET", `/entries/${seg(label)}`),
@@ -56,6 +56,12 @@ export const clients = {
   issue: (entry: number) => api<T.MadeClientCertificate>("POST", `/entries/${entry}/client-certificate`),
   list: (entry: number) => api<T.Page<T.ClientCertificate>>("GET", `/entries/${entry}/client-certificates`),
   withdraw: (id: number) => api<T.Withdrawal>("DELETE", `/client-certificates/${id}`),
+};
+
+export const domains = {
+  check: (body: Pick<T.EntrySpec, "domain" | "certificate" | "private_key" | "private_key_password">) =>
+    api<T.DomainVerdict>("POST", "/domains/check", { body }),
+  look: (entry: number) => api<T.Entry>("POST", `/entries/${entry}/domain/check`),
 };
 
 export const shares = {

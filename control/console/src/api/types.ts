@@ -100,6 +100,37 @@ export interface EntrySpec {
   port?: "fixed" | "random";
   service?: "port" | "terminal";
   app_protocol?: "http1" | "h2c" | "https";
+  domain?: string;
+  certificate?: string;
+  private_key?: string;
+  private_key_password?: string;
+}
+
+/** The certificate of an entry's own domain. `warning` from 30 days before its end. */
+export interface Certificate {
+  subject: string;
+  sans: string[];
+  not_after: string;
+  issuer: string;
+  days_left: number;
+  warning: "expiring" | "expired" | null;
+}
+
+/** How far an entry's own domain is; `proof` null: nobody knows yet whose it is. */
+export interface DomainState {
+  domain: string;
+  proof: "chain" | "dns" | "admin" | null;
+  txt_name: string;
+  txt_value: string | null;
+  public_address: string | null;
+  points: "yes" | "no" | "unknown";
+  addresses: string[];
+  checked_at: string | null;
+  message: string | null;
+}
+
+export interface DomainVerdict extends DomainState {
+  certificate: Certificate | null;
 }
 
 export interface App {
@@ -130,6 +161,9 @@ export interface Entry {
   active: boolean;
   shared: boolean;
   message: string | null;
+  domain: string | null;
+  certificate: Certificate | null;
+  domain_state: DomainState | null;
   owner: string;
   mine: boolean;
 }

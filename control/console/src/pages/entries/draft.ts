@@ -13,9 +13,30 @@ export interface Draft {
   auto: boolean;
   terminal: boolean;
   appProtocol: "http1" | "h2c" | "https";
+  /** A domain of one's own with its certificate; https only. */
+  own: Pair;
 }
 
-export type Field = "name" | "protocol" | "level" | "port" | "target_port";
+/** A domain and the texts of its files; empty where nothing was chosen. */
+export interface Pair {
+  domain: string;
+  certificate: string;
+  certificateName: string;
+  privateKey: string;
+  privateKeyName: string;
+  password: string;
+}
+
+export type Field =
+  | "name"
+  | "protocol"
+  | "level"
+  | "port"
+  | "target_port"
+  | "domain"
+  | "certificate"
+  | "private_key"
+  | "private_key_password";
 /** Words below `entryFault` in the i18n files, by field. */
 export type Faults = Partial<Record<Field, string>>;
 export interface Taken {
@@ -35,7 +56,12 @@ export function newDraft(): Draft {
     auto: false,
     terminal: false,
     appProtocol: "http1",
+    own: noPair(),
   };
+}
+
+export function noPair(): Pair {
+  return { domain: "", certificate: "", certificateName: "", privateKey: "", privateKeyName: "", password: "" };
 }
 
 /** What the rules of the platform make of a draft: a terminal is a web page, and never open. */
@@ -55,6 +81,10 @@ export function faultsOf(draft: Draft, taken: Taken): Faults {
   else if (!NAME.test(name)) faults.name = "nameForm";
   else if (taken.names.includes(name)) faults.name = "nameTaken";
   if (draft.protocol === "ssh" && draft.level === "open" && !draft.random) faults.level = "sshOpen";
+  if (draft.protocol === "https" && draft.own.domain.trim()) {
+    if (!draft.own.certificate) faults.certificate = "certificateMissing";
+    if (!draft.own.privateKey) faults.private_key = "privateKeyMissing";
+  }
   if (draft.terminal || draft.auto) return faults;
   const port = Number(draft.port);
   if (!draft.port.trim()) faults.target_port = "portMissing";
@@ -73,6 +103,11 @@ export function specOf(draft: Draft): EntrySpec {
   if (draft.terminal) spec.service = "terminal";
   else spec.target_port = draft.auto ? "auto" : Number(draft.port);
   if (draft.appProtocol !== "http1" && !draft.terminal) spec.app_protocol = draft.appProtocol;
+  const { domain, certificate, privateKey, password } = draft.own;
+  if (draft.protocol === "https" && domain.trim()) {
+    Object.assign(spec, { domain: domain.trim(), certificate, private_key: privateKey });
+    if (password) spec.private_key_password = password;
+  }
   return spec;
 }
 
