@@ -16,10 +16,11 @@ from control.actions.rights import own_entry, own_job, passable_entry, removable
 from control.domain.entries import ENTRIES_PER_JOB, EntrySpec
 from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
+from control.domain.origins import read_origins
 from control.store import domains, entries, feed, people, shares
 from control.store.domain_tables import EntryDomain
 from control.store.tables import Entry, Job
-from gateway.contract.routes import Level, Service
+from gateway.contract.routes import Level, Protocol, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,23 @@ async def set_level(ctx: Context, who: Person, reference: str, level: Level) -> 
     withdrawal = await settle(ctx, revision)
     async with ctx.db.read() as session:
         return (await seen(session, ctx, who, [(entry, job)]))[0], withdrawal
+
+
+async def set_origins(ctx: Context, who: Person, reference: str, plain: list[str]) -> Withdrawal:
+    """Changes which other sites' pages may call a web entry from a browser.
+
+    Raises ProblemError NOT_FOUND, JOB_ENDED, or INVALID_INPUT.
+    """
+    origins, why = read_origins(plain)
+    if why is not None:
+        raise invalid(fault("cors_origins", FieldCode.INVALID, why=why))
+    async with acting(ctx, who, "entry.origins", f"entry:{reference}") as act:
+        entry, _ = await own_entry(act.session, who, reference)
+        if origins and entry.protocol not in (Protocol.HTTP, Protocol.HTTPS):
+            raise invalid(fault("cors_origins", FieldCode.NOT_ALLOWED))
+        act.detail |= {"origins": list(origins)}
+        revision = await entries.set_origins(act.session, entry, origins, act.now)
+    return await settle(ctx, revision)
 
 
 async def remove(ctx: Context, who: Person, reference: str) -> Withdrawal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -15,16 +15,18 @@ from control.api.shapes.people import MadeToken, print_made_token
 from control.api.values import Line, Pem, Secret, When, Withdrawn, print_withdrawn
 from control.domain.domains import read_wish
 from control.domain.errors import FieldCode, fault, invalid
+from control.domain.origins import ORIGINS_LIMIT
 from gateway.contract.routes import Level
 
 
 class EntryChange(Body):
-    """What to change of an entry: who may pass, its own domain, or the certificate and key that serve it.
+    """What to change of an entry: who may pass, whose pages may call it, its own domain, or what serves that.
 
     Certificate and key come together; the old pair is served until the new one is found good.
     """
 
     level: LevelWord | None = None
+    cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] | None = None
     domain: Line | None = None
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
@@ -55,11 +57,13 @@ async def change_entry(asked: Asked, entry: str, body: EntryChange) -> ChangedEn
     wish, faults = read_wish(body.model_dump(exclude_none=True), "", has_domain=body.domain is None)
     if faults:
         raise invalid(*faults)
-    if body.level is None and wish is None:
+    if body.level is None and wish is None and body.cors_origins is None:
         raise invalid(fault("level", FieldCode.REQUIRED))
     withdrawal = Withdrawal((), None)
     if wish is not None:
         withdrawal = await domains.replace(asked.ctx, asked.who, entry, wish)
+    if body.cors_origins is not None:
+        withdrawal = await entries.set_origins(asked.ctx, asked.who, entry, body.cors_origins)
     if body.level is not None:
         _, withdrawal = await entries.set_level(asked.ctx, asked.who, entry, Level(body.level))
     seen = await entries.show_known(asked.ctx, asked.who, entry)

@@ -25,6 +25,7 @@ async def add(asked: Asked) -> Outcome:
         "port": "random" if args.random else None,
         "service": "terminal" if args.terminal else None,
         "app_protocol": args.app_protocol,
+        "cors_origins": args.cors_origin,
     }
     wish = {name: value for name, value in body.items() if value is not None} | domain_wish(args)
     entry = await asked.client.call("POST", f"/jobs/{args.job}/entries", wish)

@@ -121,6 +121,12 @@ def _add_entries(commands: Any, say: Words) -> None:
     add.add_argument("--random", action="store_true", help=say("使用非固定端口", "on a random port"))
     add.add_argument("--terminal", action="store_true", help=say("网页终端", "a web terminal"))
     add.add_argument("--app-protocol", choices=["http1", "h2c", "https"])
+    add.add_argument(
+        "--cors-origin",
+        action="append",
+        metavar="https://HOST",
+        help=say("允许其页面访问的网站，可重复", "a site whose pages may call it; may be repeated"),
+    )
     _domain_options(add, say)
     listing = _leaf(group, "list", entries.list_entries, say("列出入口", "list entries"))
     listing.add_argument(

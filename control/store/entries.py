@@ -65,6 +65,19 @@ async def set_level(session: AsyncSession, entry: Entry, level: Level, now: floa
     return await publish(session, entry, job, now)
 
 
+async def set_origins(session: AsyncSession, entry: Entry, origins: Sequence[str], now: float) -> int:
+    """Changes which other sites' pages may call it; returns the revision at which gateways know.
+
+    Raises ProblemError `job_ended`.
+    """
+    job = await session.get_one(Job, entry.job_id)
+    if job.state in ENDED:
+        raise problem(Code.JOB_ENDED, job=job.id)
+    entry.cors_origins = list(origins)
+    await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), now)
+    return await publish(session, entry, job, now)
+
+
 async def remove_entry(session: AsyncSession, entry: Entry, now: float) -> int:
     """Takes an entry away with all that passes it by name; returns the revision at which gateways know."""
     job = await session.get_one(Job, entry.job_id)

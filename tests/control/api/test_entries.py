@@ -153,3 +153,24 @@ async def test_an_entry_token_passes_its_entry_and_nothing_else(desk: Desk, alic
     refused = await desk.anyone.get("/me", headers=bearer)
     assert (refused.status, refused.code) == (403, "scope_insufficient")
     assert (await bob.post(f"/entries/{entry}/token", {})).code == "entry_forbidden"
+
+
+async def test_the_owner_names_sites_whose_pages_may_call(desk: Desk, alice: Caller, bob: Caller) -> None:
+    """At the start or later; written as browsers send them; only for web entries, and only by the owner."""
+    job = await desk.running_job(alice, entries=[WEB | {"cors_origins": ["https://A.example:443"]}])
+    web, ssh = (f"/entries/{entry['id']}" for entry in job["entries"])
+    assert (await alice.get(web)).body["cors_origins"] == ["https://a.example"]
+    changed = await alice.patch(web, {"cors_origins": ["http://localhost:3000"]})
+    assert (changed.status, changed.body["cors_origins"], changed.body["pending"]) == (
+        200,
+        ["http://localhost:3000"],
+        [],
+    )
+    assert (await alice.patch(web, {"cors_origins": []})).body["cors_origins"] == []
+    for path, origins in ((web, ["*"]), (ssh, ["https://a.example"])):
+        refused = await alice.patch(path, {"cors_origins": origins})
+        assert (refused.status, set(refused.body["fields"])) == (422, {"cors_origins"})
+    assert (await bob.patch(web, {"cors_origins": []})).status in (403, 404)
+    await alice.post(f"/jobs/{job['id']}/close")
+    await desk.move(job["id"], State.FINISHED)
+    assert (await alice.patch(web, {"cors_origins": []})).code == "job_ended"
