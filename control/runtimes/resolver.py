@@ -6,6 +6,7 @@ name service that fails is never taken for a record that is missing. Resolvers a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import Final
 
@@ -47,15 +48,19 @@ class Resolver:
 
     async def sight(self, domain: str, public_address: str) -> Sight:
         """What is to be seen of `domain`, compared with where the platform says it is (an address, or a name)."""
-        texts = await self._or_none(self.texts(txt_name(domain)))
-        found = await self._or_none(self.addresses(domain))
-        public: frozenset[str] = frozenset()
-        if public_address and found is not None:
-            is_name = read_domain(public_address) is not None
-            asked = await self._or_none(self.addresses(public_address)) if is_name else None
-            public = (asked or public) if is_name else frozenset({public_address})
-        verdict = Pointing.UNKNOWN if found is None else pointing(found, public)
-        return Sight(texts or frozenset(), tuple(sorted(found or ())), verdict)
+        async with asyncio.TaskGroup() as group:
+            texts = group.create_task(self._or_none(self.texts(txt_name(domain))))
+            found = group.create_task(self._or_none(self.addresses(domain)))
+            public = group.create_task(self._or_none(self._public(public_address)))
+        seen = found.result()
+        verdict = Pointing.UNKNOWN if seen is None else pointing(seen, public.result() or ())
+        return Sight(texts.result() or frozenset(), tuple(sorted(seen or ())), verdict)
+
+    async def _public(self, address: str) -> frozenset[str]:
+        """The addresses of the platform, which may be told by a name."""
+        if read_domain(address) is not None:
+            return await self.addresses(address)
+        return frozenset({address} if address else ())
 
     async def _or_none(self, question: Awaitable[frozenset[str]]) -> frozenset[str] | None:
         try:
