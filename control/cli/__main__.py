@@ -34,7 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = asyncio.run(_run(args, say))
     except FailedError as failure:
         return _print_failure(failure.problem, as_json=args.json)
-    except (KeyboardInterrupt, EOFError, BrokenPipeError):
+    except EOFError:
+        detail = say("输入已结束；脚本请用 --password-stdin", "The input ended; scripts give --password-stdin")
+        return _print_failure({"code": "input_ended", "detail": detail}, as_json=args.json)
+    except (KeyboardInterrupt, BrokenPipeError):
         return 1
     return _print(outcome, as_json=args.json)
 

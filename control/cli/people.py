@@ -7,7 +7,7 @@ import sys
 from typing import Any
 from urllib.parse import quote
 
-from control.cli.client import connect
+from control.cli.client import FailedError, connect
 from control.cli.login import Login, save
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import table
@@ -16,6 +16,13 @@ from control.cli.words import table
 async def sign_in(asked: Asked) -> Outcome:
     """Signs in to a console and keeps the token for the next commands."""
     args, say = asked.args, asked.say
+    if not args.url.startswith(("http://", "https://")):
+        why = say(
+            "地址要以 http:// 或 https:// 开头：starlight login http://{url}",
+            "The address begins with http:// or https://: starlight login http://{url}",
+            url=args.url,
+        )
+        raise FailedError({"code": "validation_failed", "detail": why})
     name = args.user or _ask(say("用户名：", "User name: "))
     password = _password(asked, say("密码：", "Password: "))
     async with connect(Login(args.url, "", ca=args.ca), say) as client:
