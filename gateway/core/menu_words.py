@@ -74,7 +74,11 @@ def words(language: str) -> Words:
 
 
 def job_list(why: Refusal, ways: Sequence[Way], user: str, host: str, port: int, language: str) -> str:
-    """Why none of several jobs was entered, id and name of each, and how to name one. Ends without a line break."""
+    """Why none of several jobs was entered, id and name of each, and how to name one. Ends without a line break.
+
+    Names under `localhost` are known to browsers, but to few ssh clients: these are given the number.
+    """
+    host = "127.0.0.1" if host.endswith(".localhost") else host
     jobs = [f"  {clean(way.job.id)}  {clean(way.job.name)}" for way in ways]
     example = words(language).example.format(port=port, user=clean(user), id=clean(ways[0].job.id), host=host)
     return "\n".join([sentence(why, language), *jobs, example])

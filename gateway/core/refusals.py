@@ -81,7 +81,7 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         403,
         "您没有访问此入口的权限。",
         "You have no right to use this access entry.",
-        "请向作业的所有者索取分享码，并在控制台中兑换。",
+        "请向作业的所有者索取共享码，并在控制台中兑换。",
         "Ask the job's owner for a share code and redeem it in the console.",
     ),
     Code.USER_DISABLED: Sentence(
@@ -171,7 +171,7 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         403,
         "此入口为“开放”级别，网关不会为未登录的访客打开终端。",
         "This entry's level is open, and the gateway opens no shell for anybody without a right of their own.",
-        "请让所有者将入口改为“登录”级别或通过分享码共享。",
+        "请让所有者将入口改为“登录”级别或通过共享码共享。",
         "Ask the owner to set the level to login, or to share it by a code.",
     ),
     Code.NEEDS_TLS: Sentence(

@@ -23,6 +23,8 @@ def test_job_list_names_id_and_name_and_how_to_name_one() -> None:
     why, *lines = job_list(Refusal(Code.SEVERAL_JOBS), ways, "alice", "gate", 8022, "zh").split("\n")
     assert "没有指明" in why
     assert lines == ["  jupyter-17  训练", "  b-2  evil?[2J", "例如：ssh -p 8022 alice+jupyter-17@gate"]
+    near = job_list(Refusal(Code.SEVERAL_JOBS), ways, "alice", "0a1b.proxy.localhost", 8022, "en")
+    assert near.endswith("ssh -p 8022 alice+jupyter-17@127.0.0.1"), "ssh resolves no name under localhost"
     said = job_list(Refusal(Code.AMBIGUOUS_JOB), ways, "alice", "gate", 8022, "en")
     assert said.startswith("Several jobs have this name.")
 
