@@ -14,6 +14,13 @@ esac
 
 data=$($bin/python -c "$ask" 2>/dev/null || echo "${STARLIGHT_DATA_DIR:-var}")
 
+# Jobs outlive a `make clean`; without the environment nothing could end them, and their files would go from under them.
+if [ -n "${1:-}" ] && [ ! -x $bin/starlight ] && [ -n "$(ls "$data/bridge/jobs" 2>/dev/null)" ]; then
+    echo "clean: $data holds jobs that may still run, and .venv, which could end them, is gone;" >&2
+    echo "       run make start ARGS=--detach, then make clean ARGS=--data again" >&2
+    exit 1
+fi
+
 # A half-made environment must not keep it from being removed; a platform that runs on it must.
 if [ -e "$data/run/supervisor.lock" ] && ! $bin/starlight down ${1:+--jobs} &&
     ! flock -n "$data/run/supervisor.lock" true; then
