@@ -30,7 +30,7 @@ _TEMPLATE = "starlight_template"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop of its own running, beside which no other may run."""
-    items.sort(key=lambda item: item.path.parent.name == "console" or item.path.name == "test_browser.py")
+    items.sort(key=lambda item: item.path.parent.name == "console")
 
 
 @pytest.fixture(scope="session")

@@ -201,9 +201,9 @@ async def test_the_jobs_own_record_cannot_be_forged(scene: Scene) -> None:
 
 
 async def test_the_checkout_and_its_settings_are_masked(scene: Scene) -> None:
-    """The program's own directory looks empty from inside."""
+    """The program's own directory looks empty from inside, or is not there where a folder above it is masked."""
     checkout = Path(__file__).parents[2]
-    assert (await scene.attack(f"ls -A {checkout}")).strip() == ""
+    assert (await scene.attack(f"ls -A {checkout} 2>/dev/null; echo looked")).strip() == "looked"
 
 
 async def test_other_peoples_places_are_masked(scene: Scene) -> None:

@@ -16,4 +16,5 @@ async def test_stopping_while_closing_leaves_nothing_to_wait_for(tmp_path: Path)
         await asyncio.sleep(0)
         connection.stop()
         await closing
+        await asyncio.to_thread(connection._thread.join)  # it answers this loop until its last word
     assert connection.stop() is None
