@@ -1,5 +1,7 @@
 """Starts the whole product, runs one job, and measures the way to it: `make bench`, under a minute.
 
+`make bench ARGS=http` compares it with other proxies instead (http.py; README.md holds the figures).
+
 Everything goes over loopback, client and product on the same cores: figures compare commits on one machine,
 not machines.
 """
@@ -12,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.bench import http, install
 from tests.bench.load import Echo, Figures, measure, visit
 from tests.system.product import Product
 
@@ -23,6 +26,10 @@ CLIENTS = 16
 def main() -> int:
     """Prints one line a figure."""
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[1:] == ["http"]:
+            install.ensure()
+            http.main(Path(folder))
+            return 0
         product = Product(Path(folder) / "var")
         began = time.perf_counter()
         product.start()

@@ -1,0 +1,111 @@
+"""What people would pick instead: each peer proxies the same app, one process, pinned to the proxy's core.
+
+install.py brings them; caddy and configurable-http-proxy join when found.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.cost import PROXY_CORE, pinned
+from tests.system.product import eventually, free_ports
+
+NGINX = """
+daemon off; user root; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; client_max_body_size 0;
+  keepalive_requests 1000000000;
+  map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
+  upstream app {{ server 127.0.0.1:{app}; keepalive 128; keepalive_requests 1000000000; }}
+  upstream judge {{ server 127.0.0.1:{judge}; keepalive 32; keepalive_requests 1000000000; }}
+  server {{ listen 127.0.0.1:{plain}; location / {{ {onward} }} }}
+  server {{ listen 127.0.0.1:{asking}; location / {{ auth_request /auth; {onward} }}
+            location = /auth {{ internal; proxy_pass http://judge; proxy_http_version 1.1;
+      proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; }} }}
+  server {{ listen 127.0.0.1:{judge}; return 200; }}
+}}
+"""
+ONWARD = (
+    "proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Host $host; "
+    "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade; "
+    "proxy_set_header X-Forwarded-For $remote_addr;"
+)
+HAPROXY = """
+global
+  nbthread 1
+  maxconn 8000
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  timeout tunnel 1h
+frontend web
+  bind 127.0.0.1:{plain}
+  option forwardfor
+  default_backend app
+backend app
+  http-reuse always
+  server app 127.0.0.1:{app}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One proxy under test: where it listens, by what Host and cookie it is passed, and the root of its processes."""
+
+    name: str
+    port: int
+    pid: int
+    host: str = "app.example.test"
+    cookie: str = "theme=dark; session=0123456789abcdef; sid=abc123"
+
+
+@contextmanager
+def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
+    """Every peer that this machine has, proxying the app on a port; all end with the block."""
+    plain, asking, judge, proxy, caddy, chp, api = free_ports(7)
+    nginx = NGINX.format(folder=folder, app=app, plain=plain, asking=asking, judge=judge, onward=ONWARD)
+    (folder / "nginx.conf").write_text(nginx)
+    (folder / "haproxy.cfg").write_text(HAPROXY.format(app=app, plain=proxy))
+    with ExitStack() as stack:
+        pid = stack.enter_context(_running(["nginx", "-c", str(folder / "nginx.conf")], plain))
+        found = [Peer("nginx plain", plain, pid), Peer("nginx + auth_request", asking, pid)]
+        pid = stack.enter_context(_running(["haproxy", "-f", str(folder / "haproxy.cfg")], proxy))
+        found.append(Peer("haproxy", proxy, pid))
+        if program := shutil.which("caddy"):
+            command = [program, "reverse-proxy", "--from", f"http://127.0.0.1:{caddy}", "--to", f"127.0.0.1:{app}"]
+            pid = stack.enter_context(_running(command, caddy, GOMAXPROCS="1", HOME=str(folder)))
+            found.append(Peer("caddy", caddy, pid, host=f"127.0.0.1:{caddy}"))
+        if program := shutil.which("configurable-http-proxy"):
+            ports = ["--port", str(chp), "--api-port", str(api), "--ip", "127.0.0.1", "--log-level", "error"]
+            command = [program, *ports, "--default-target", f"http://127.0.0.1:{app}"]
+            pid = stack.enter_context(_running(command, chp))
+            found.append(Peer("configurable-http-proxy", chp, pid))
+        yield found
+
+
+@contextmanager
+def _running(command: list[str], port: int, **environment: str) -> Iterator[int]:
+    process = subprocess.Popen(
+        pinned(PROXY_CORE, command), env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        eventually(lambda: _listens(port), within_s=10, what=f"{command[0]} on {port}")
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
