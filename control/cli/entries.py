@@ -56,7 +56,12 @@ async def list_entries(asked: Asked) -> Outcome:
         ]
         for held in shared["items"]
     ]
-    return Outcome(shared, table(head, rows))
+    hint = say(
+        "以上是他人共享给您的 {total} 个入口；作业自己的入口：starlight entry list 作业id",
+        "{total} entries that others share with you; a job's own: starlight entry list JOB",
+        total=shared["total"],
+    )
+    return Outcome(shared, [*table(head, rows), hint])
 
 
 async def remove(asked: Asked) -> Outcome:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
+from control.cli.client import FailedError
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import Words, table
 from control.domain.jobs.states import State, word
@@ -15,8 +16,15 @@ _CHUNK_BYTES: Final = 4 * 1024 * 1024
 
 
 async def submit(asked: Asked) -> Outcome:
-    """Submits a job and prints its id."""
+    """Submits a job and prints its id. Raises FailedError when there is nothing to run."""
     args = asked.args
+    if not (args.app or args.command):
+        detail = asked.say(
+            "没有要运行的内容：在 -- 之后写命令，或用 --app 选择应用，例如 starlight job submit -- python3 train.py",
+            "Nothing to run: write the command after --, or choose an app by --app, "
+            "for example: starlight job submit -- python3 train.py",
+        )
+        raise FailedError({"code": "nothing_to_run", "detail": detail})
     body = {
         "name": args.name,
         "app": args.app,

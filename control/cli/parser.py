@@ -267,5 +267,5 @@ def entry_spec(text: str) -> dict[str, Any]:
 def _counted(text: str, units: dict[str, int], examples: str) -> int:
     found = re.fullmatch(r"([0-9]{1,12})([a-z]?)(?:i?b)?", text.lower(), re.ASCII)
     if found is None or found[2] not in units:
-        raise argparse.ArgumentTypeError(f"{text!r}: {examples}")
+        raise argparse.ArgumentTypeError(f"{text!r} 无法识别 / is not understood; 例如 / for example: {examples}")
     return int(found[1]) * units[found[2]]

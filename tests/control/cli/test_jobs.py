@@ -65,6 +65,12 @@ async def test_a_refusal_is_a_sentence_and_status_1(shell: Shell) -> None:
     assert (plain.status, json.loads(plain.out)["code"]) == (1, "not_found")
 
 
+async def test_a_submission_of_nothing_says_how_to_name_something(shell: Shell) -> None:
+    """With the two ways and an example, not with the name of a field."""
+    refused = await shell.run("job", "submit", "--name", "x")
+    assert (refused.status, "after --" in refused.err, "--app" in refused.err) == (1, True, True)
+
+
 async def test_wrong_usage_is_status_2(shell: Shell) -> None:
     """And says what would be right."""
     for words in (["job"], ["job", "fly"], ["job", "submit", "--memory", "much"], ["job", "submit", "--env", "x"], []):
