@@ -2,7 +2,7 @@
 # Finds the interpreter to build on, then hands over to scripts/set_up.
 #
 # As root, one that other users can execute comes first: control, the gateways and people's jobs run under
-# uids of their own. One below a closed folder (/root/.pyenv) still does; the supervisor then opens a passage.
+# uids of their own. One below a closed folder (another user's home) still does; the supervisor then opens a passage.
 set -eu
 cd "$(dirname "$0")/.."
 
