@@ -165,7 +165,7 @@ def _for_writers(engine: AsyncEngine) -> AsyncEngine:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:  # the driver's own connection type is private
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
+    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

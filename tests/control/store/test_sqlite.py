@@ -18,3 +18,12 @@ async def test_stopping_while_closing_leaves_nothing_to_wait_for(tmp_path: Path)
         await closing
         await asyncio.to_thread(connection._thread.join)  # it answers this loop until its last word
     assert connection.stop() is None
+
+
+async def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    """All of them end up with a write-ahead log: none is told that the file is locked."""
+    for number in range(10):
+        opened = await asyncio.gather(*(connect(str(tmp_path / f"{number}.db"), 5.0) for _ in range(6)))
+        for connection in opened:
+            assert list(await connection.execute_fetchall("PRAGMA journal_mode")) == [("wal",)]
+            await connection.close()
