@@ -39,8 +39,11 @@ class SignedIn:
     csrf: str = field(repr=False)
 
 
-async def sign_in(ctx: Context, username: str, password: str, address: str) -> SignedIn:
-    """Starts a sign-in. Raises ProblemError WRONG_PASSWORD, TOO_MANY_ATTEMPTS or USER_DISABLED."""
+async def sign_in(ctx: Context, username: str, password: str, address: str, language: Language) -> SignedIn:
+    """Starts a sign-in. A person's first one tells in which language the platform speaks to them from then on.
+
+    Raises ProblemError WRONG_PASSWORD, TOO_MANY_ATTEMPTS or USER_DISABLED.
+    """
     user = await ctx.signin.check(username, password, address, ctx.now())
     if isinstance(user, Problem):
         await _note_refusal(ctx, username, address, user)
@@ -56,6 +59,10 @@ async def sign_in(ctx: Context, username: str, password: str, address: str) -> S
     )
     async with acting(ctx, _person(user, address, new.id), "session.start", f"session:{new.id}") as act:
         await people.add_session(act.session, user, new, act.now)
+        if user.language == people.UNCHOSEN:
+            user.language = language
+            row = await act.session.get_one(User, user.id)
+            await people.set_language(act.session, row, language, act.now)
         revision = await reached(act)
     await settle(ctx, revision)
     return made
@@ -158,5 +165,5 @@ async def _of_user(session: AsyncSession, user_id: int, address: str, session_id
 
 
 def _person(user: User, address: str, session_id: str | None) -> Person:
-    # The column holds what `me.set_language` let in: zh or en.
-    return Person(user.id, user.name, user.role, cast("Language", user.language), address, session_id)
+    # The column holds what `me.set_language` and the first sign-in let in, zh or en, or nothing before that.
+    return Person(user.id, user.name, user.role, cast("Language", user.spoken_language), address, session_id)

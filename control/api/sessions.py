@@ -41,7 +41,7 @@ async def sign_in(asked: Asked, body: SignIn) -> Answer[SignedIn]:
 
     Wrong passwords are counted per account and address; 429 says how long to wait.
     """
-    made = await sessions.sign_in(asked.ctx, body.username, body.password, asked.address)
+    made = await sessions.sign_in(asked.ctx, body.username, body.password, asked.address, asked.language)
     user = SignedInUser(
         id=made.user.id, username=made.user.name, role=made.user.role.value, language=made.user.language
     )

@@ -35,11 +35,15 @@ class NewSession:
     expires_at: float
 
 
+UNCHOSEN: Final = ""
+"""The language of a person who has not signed in yet; their first sign-in tells it."""
+
+
 async def add_user(session: AsyncSession, name: str, password_hash: str, role: Role, now: float) -> User:
     """A new person. Raises ProblemError `user_exists` for a name that is or was taken."""
     if await session.scalar(select(User.id).where(User.name == name)) is not None:
         raise problem(Code.USER_EXISTS, name=name)
-    user = User(name=name, password_hash=password_hash, role=role, disabled=False, language="zh", created_at=now)
+    user = User(name=name, password_hash=password_hash, role=role, disabled=False, language=UNCHOSEN, created_at=now)
     session.add(user)
     await session.flush()
     await _publish(session, user, now)

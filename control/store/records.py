@@ -11,7 +11,7 @@ from gateway.contract.routes import JobPhase
 
 def user(row: tables.User) -> people.User:
     """A person."""
-    return people.User(row.id, row.name, row.role.value, row.disabled, row.language)
+    return people.User(row.id, row.name, row.role.value, row.disabled, row.spoken_language)
 
 
 def key(row: tables.SshKey) -> people.Key:

@@ -69,9 +69,14 @@ class User(Table):
     password_hash: Mapped[str]
     role: Mapped[Role] = mapped_column(Word(Role))
     disabled: Mapped[bool] = mapped_column(default=False)
-    language: Mapped[str] = mapped_column(String(2), default="zh")
+    language: Mapped[str] = mapped_column(String(2))
     created_at: Mapped[float]
     removed_at: Mapped[float | None]
+
+    @property
+    def spoken_language(self) -> str:
+        """The language to speak to this person in: the one they came with, Chinese before their first sign-in."""
+        return self.language or "zh"
 
 
 class Identity(Table):

@@ -50,7 +50,7 @@ def print_user(row: tables.User) -> User:
         id=row.id,
         username=row.name,
         role=row.role.value,
-        language=row.language,
+        language=row.spoken_language,
         disabled=row.disabled,
         created_at=row.created_at,
     )

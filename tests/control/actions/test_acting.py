@@ -36,7 +36,7 @@ async def test_a_refused_action_writes_nothing_but_its_row(ctx: Context, alice: 
             raise problem(Code.FORBIDDEN)
     assert await outcomes(ctx) == [("alice", "user.language", "user:1", "forbidden")]
     async with ctx.db.read() as session:
-        assert (await session.get_one(User, alice.id)).language == "zh"
+        assert (await session.get_one(User, alice.id)).language == people.UNCHOSEN
 
 
 async def test_a_failure_of_ours_leaves_nothing(ctx: Context, alice: Person) -> None:

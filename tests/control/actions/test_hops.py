@@ -21,7 +21,7 @@ CHALLENGE = "A" * 43
 
 async def signed_in(ctx: Context, who: Person) -> Person:
     """The same person by a console sign-in."""
-    return await person_of_token(ctx, (await sign_in(ctx, who.name, PASSWORD, who.address)).token, who.address)
+    return await person_of_token(ctx, (await sign_in(ctx, who.name, PASSWORD, who.address, "zh")).token, who.address)
 
 
 @pytest.mark.parametrize(

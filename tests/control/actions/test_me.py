@@ -25,7 +25,7 @@ async def test_the_language_is_kept_and_told_to_gateways(ctx: Context, alice: Pe
 
 async def test_the_sign_in_that_changed_the_password_stays(ctx: Context, alice: Person) -> None:
     """The others end."""
-    here, there = [await sessions.sign_in(ctx, "alice", PASSWORD, "192.0.2.1") for _ in range(2)]
+    here, there = [await sessions.sign_in(ctx, "alice", PASSWORD, "192.0.2.1", "zh") for _ in range(2)]
     who = await sessions.person_of_token(ctx, here.token, "192.0.2.1")
     await me.change_password(ctx, who, PASSWORD, "battery staple")
     await sessions.person_of_token(ctx, here.token, "192.0.2.1")
@@ -35,7 +35,7 @@ async def test_the_sign_in_that_changed_the_password_stays(ctx: Context, alice: 
 
 async def test_a_new_password_answers_once_the_gateways_hold_it(desk: Desk, alice: Person) -> None:
     """A visit by a sign-in that ended with the old password is over when the page says so."""
-    here, _ = [await sessions.sign_in(desk.ctx, "alice", PASSWORD, "192.0.2.1") for _ in range(2)]
+    here, _ = [await sessions.sign_in(desk.ctx, "alice", PASSWORD, "192.0.2.1", "zh") for _ in range(2)]
     who = await sessions.person_of_token(desk.ctx, here.token, "192.0.2.1")
     await me.change_password(desk.ctx, who, PASSWORD, "battery staple")
     async with desk.db.read() as session:
@@ -51,4 +51,4 @@ async def test_a_wrong_current_password_changes_nothing(ctx: Context, alice: Per
         await me.change_password(ctx, alice, PASSWORD, "battery staple")
     with refused(Code.INVALID_INPUT):
         await me.change_password(ctx, alice, PASSWORD, "short")
-    await sessions.sign_in(ctx, "alice", PASSWORD, "192.0.2.77")
+    await sessions.sign_in(ctx, "alice", PASSWORD, "192.0.2.77", "zh")

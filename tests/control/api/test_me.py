@@ -12,9 +12,11 @@ async def test_a_person_sees_and_sets_their_own_account(both_desks: Desk) -> Non
     """The language is kept, because gateways speak it too."""
     alice = await both_desks.person("alice")
     me = await alice.get("/me")
-    assert (me.body["username"], me.body["role"], me.body["language"]) == ("alice", "user", "zh")
-    assert (await alice.patch("/me", {"language": "en"})).body["language"] == "en"
-    assert (await alice.get("/me")).body["language"] == "en"
+    assert (me.body["username"], me.body["role"], me.body["language"]) == ("alice", "user", "en"), (
+        "as the first sign-in asked"
+    )
+    assert (await alice.patch("/me", {"language": "zh"})).body["language"] == "zh"
+    assert (await alice.get("/me")).body["language"] == "zh"
     assert (await alice.patch("/me", {"language": "tlh"})).code == "invalid_input"
 
 

@@ -27,7 +27,7 @@ async def test_word_is_stored_and_comes_back_as_a_choice(db: Database, add_user:
 async def test_word_outside_the_choice_is_refused(db: Database) -> None:
     """Before it reaches the table."""
     async with db.read() as session:
-        session.add(User(name="x", password_hash="", role="king", created_at=0.0))
+        session.add(User(name="x", password_hash="", role="king", language="zh", created_at=0.0))
         with pytest.raises(StatementError):
             await session.flush()
 
