@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.local_ca import Authority
+from certs.writing import certificate_pem, key_pem, key_usage
 
 AUTHORITY_LIFE: Final = timedelta(days=3650)
 CLIENT_LIFE: Final = timedelta(days=30)
@@ -43,11 +44,11 @@ def make_client_authority(*, now: datetime) -> Authority:
     builder = (
         _draft(name, name, key.public_key(), now, now + AUTHORITY_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-    return Authority(_pem(builder.sign(key, hashes.SHA256())), _key_pem(key))
+    return Authority(certificate_pem(builder.sign(key, hashes.SHA256())), key_pem(key))
 
 
 def outlasts(authority_pem: str, *, now: datetime) -> bool:
@@ -66,7 +67,7 @@ def issue_client(authority: Authority, *, user: str, entry: str, now: datetime) 
     certificate = (
         _draft(subject, signer.subject, key.public_key(), now, end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         .add_extension(
             x509.SubjectAlternativeName([x509.UniformResourceIdentifier(f"urn:starlight:entry:{entry}")]),
@@ -76,8 +77,8 @@ def issue_client(authority: Authority, *, user: str, entry: str, now: datetime) 
         .sign(signing_key, hashes.SHA256())
     )
     return IssuedClient(
-        certificate_pem=_pem(certificate),
-        key_pem=_key_pem(key),
+        certificate_pem=certificate_pem(certificate),
+        key_pem=key_pem(key),
         serial=f"{certificate.serial_number:x}",
         fingerprint=certificate.fingerprint(hashes.SHA256()).hex(),
         not_after=certificate.not_valid_after_utc,
@@ -96,27 +97,3 @@ def _draft(
         .not_valid_before(now - _CLOCK_SLACK)
         .not_valid_after(end)
     )
-
-
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode()
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.check import CheckFault, check
+from certs.writing import certificate_pem, key_pem, key_usage
 
 AUTHORITY_LIFE = timedelta(days=3650)
 LEAF_LIFE = timedelta(days=90)
@@ -52,12 +53,12 @@ def make_authority(names: Sequence[str], *, now: datetime) -> Authority:
     builder = (
         _certificate(subject, subject, key.public_key(), now, AUTHORITY_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(_constraints(names), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-    return Authority(_pem(builder.sign(key, hashes.SHA256())), _key_pem(key))
+    return Authority(certificate_pem(builder.sign(key, hashes.SHA256())), key_pem(key))
 
 
 def can_sign(authority: Authority, names: Sequence[str]) -> bool:
@@ -82,12 +83,12 @@ def issue(authority: Authority, names: Sequence[str], *, now: datetime) -> Issue
         # RFC 5280 section 4.2.1.6: with an empty subject the names must be critical.
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=True)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key()), critical=False)
     )
-    leaf_pem = _pem(builder.sign(signing_key, hashes.SHA256()))
-    return Issued(tuple(names), leaf_pem + authority.certificate_pem, _key_pem(key), end)
+    leaf_pem = certificate_pem(builder.sign(signing_key, hashes.SHA256()))
+    return Issued(tuple(names), leaf_pem + authority.certificate_pem, key_pem(key), end)
 
 
 def needs_issue(authority: Authority, chain_pem: str, key_pem: str, names: Sequence[str], *, now: datetime) -> bool:
@@ -126,27 +127,3 @@ def _constraints(names: Sequence[str]) -> x509.NameConstraints:
 def _lies_below(name: str, domain: str) -> bool:
     bare = name.removeprefix("*.")
     return bare == domain or bare.endswith("." + domain)
-
-
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode()
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
