@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,11 +10,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from tests.system.product import Person, Product, eventually, request
 
@@ -24,7 +27,10 @@ APP = (Path(__file__).with_name("app.py")).read_text()
 def job(product: Product) -> dict[str, Any]:
     """A job of a person of this file's own, with an http entry."""
     dave = product.person("dave")
-    entries = [{"name": "web", "protocol": "http", "level": "private", "target_port": "auto", "port": "fixed"}]
+    entries = [
+        {"name": "web", "protocol": "http", "level": "private", "target_port": "auto", "port": "fixed"},
+        {"name": "desk", "protocol": "http", "level": "private", "service": "terminal", "port": "fixed"},
+    ]
     job = dave.run(["python3", "-c", APP], name="app", entries=entries)
     eventually(lambda: b"serving" in dave.logs(job["id"]), what="the app serving")
     return job
@@ -40,7 +46,7 @@ def key(product: Product, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Inside:
-    """What a person has open: a tunnel through the web gateway and an ssh session."""
+    """What a person has open: a tunnel through the web gateway, a web terminal and an ssh session."""
 
     def __init__(self, product: Product, dave: Person, job: dict[str, Any], key: Path) -> None:
         entry = dave.entry(job, "web")
@@ -53,6 +59,17 @@ class Inside:
         head = b""
         while b"\r\n\r\n" not in head:
             head += self.tunnel.recv(65536) or pytest.fail(f"no tunnel: {head!r}")
+        desk = f"{dave.entry(job, 'desk')['host']}:{port}"
+        self._opened = ExitStack()
+        self.terminal = self._opened.enter_context(
+            connect(
+                f"ws://{desk}/.starlight/terminal",
+                sock=socket.create_connection(("127.0.0.1", port), timeout=10),
+                additional_headers={"X-Starlight-Token": dave.token},
+            )
+        )
+        self.terminal.send(json.dumps({"rows": 24, "cols": 80}))
+        assert self.terminal_echoes()
         self.ssh = subprocess.Popen(
             [*ssh_line(product, key), f"dave+{job['id']}@127.0.0.1", "cat"],
             stdin=subprocess.PIPE,
@@ -68,6 +85,18 @@ class Inside:
         except OSError:
             return False
 
+    def terminal_echoes(self) -> bool:
+        """Whether the shell in the terminal still answers: 42 is in no line that was typed."""
+        try:
+            self.terminal.send(b"echo $((6 * 7))\r")
+            seen = b""
+            while b"42" not in seen:
+                said = self.terminal.recv(timeout=10)
+                seen += said if isinstance(said, bytes) else b""
+        except (ConnectionClosed, OSError, TimeoutError):
+            return False
+        return True
+
     def ssh_echoes(self) -> bool:
         assert self.ssh.stdin is not None and self.ssh.stdout is not None
         try:
@@ -79,6 +108,7 @@ class Inside:
 
     def leave(self) -> None:
         self.tunnel.close()
+        self._opened.close()
         self.ssh.kill()
         self.ssh.communicate()
 
@@ -159,6 +189,7 @@ def test_a_killed_process_takes_only_its_own_streams(
             eventually(lambda: visitors.visits > seen + 3, what="visitors served after it")
         assert visitors.faults == []
         assert opened.tunnel_echoes() == (role != "web")
+        assert opened.terminal_echoes() == (role != "web")
         assert opened.ssh_echoes() == (role != "ssh")
     assert dave.call("GET", f"/jobs/{job['id']}")["state"] == "running"
 
@@ -175,7 +206,7 @@ def test_a_stopped_control_holds_nobody_up(product: Product, job: dict[str, Any]
                 time.sleep(away_s)  # how long control is away, not a wait for luck
             assert visitors.visits > away_s
             assert visitors.faults == []
-            assert opened.tunnel_echoes() and opened.ssh_echoes()
+            assert opened.tunnel_echoes() and opened.terminal_echoes() and opened.ssh_echoes()
             done = subprocess.run(
                 [*ssh_line(product, key), f"dave+{job['id']}@127.0.0.1", "exit 5"], timeout=30, check=False
             )
