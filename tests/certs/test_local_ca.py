@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -77,7 +76,6 @@ def test_a_client_that_trusts_the_authority_accepts_every_name(
     assert ("DNS", "*.proxy.localhost") in seen["subjectAltName"]  # type: ignore[operator]  # typeshed: object
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl program")
 def test_openssl_accepts_the_chain_strictly(authority: Authority, today: datetime, tmp_path: Path) -> None:
     """OpenSSL's own strict check of the chain, for its purpose and a host below the base domain."""
     (tmp_path / "ca.pem").write_text(authority.certificate_pem)
