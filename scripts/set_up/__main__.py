@@ -1,5 +1,6 @@
 """Makes this checkout ready to `start` or to `test`: Debian packages, the virtual environment, the console's pages.
 
+For `judges` and `fuzz` it makes an environment of their own besides, which the other tests do not wait for.
 Standard library only. Each step looks first and does nothing when its result is there; its mark is written
 last, so that a set-up that was interrupted is mended by the next call. One set-up at a time (a lock).
 """
@@ -20,11 +21,16 @@ import debian
 import environment
 
 ROOT = Path(__file__).resolve().parents[2]
+ASIDE = {
+    "judges": ("tests/judges/requirements.lock",),
+    "fuzz": ("requirements.lock", "tests/fuzz/requirements.lock"),
+}
+"""What needs an environment of its own beside that of the tests, and the locks that fill it."""
 HOUSES = ("control", "gateway", "certs")
 
 
 def main(purpose: str) -> int:
-    """Sets up for `start` or `test`; the exit status."""
+    """Sets up for `start`, `test`, or a key of ASIDE; the exit status."""
     # Other uids read the program (law 8), so a private umask must not decide.
     os.umask(0o022)
     build = ROOT / ".build"
@@ -33,8 +39,10 @@ def main(purpose: str) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             debian.ensure(purpose)
-            environment.ensure(ROOT, purpose)
+            environment.ensure(ROOT, "start" if purpose == "start" else "test")
             console.ensure(ROOT)
+            if purpose in ASIDE:
+                environment.ensure_aside(ROOT, purpose, *ASIDE[purpose])
         except (subprocess.CalledProcessError, debian.MissingError, OSError) as fault:
             print(f"set-up: {fault}", file=sys.stderr)
             return 1

