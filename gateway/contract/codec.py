@@ -11,10 +11,24 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from gateway.contract.challenges import Challenge
 from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
 from gateway.contract.routes import Authority, Certificate, Entry, Job, Secret
 
-Record = User | Key | Session | Token | ClientCertificate | Grant | Job | Entry | Certificate | Authority | Secret
+Record = (
+    User
+    | Key
+    | Session
+    | Token
+    | ClientCertificate
+    | Grant
+    | Job
+    | Entry
+    | Certificate
+    | Authority
+    | Challenge
+    | Secret
+)
 
 RECORD_KINDS: Final[dict[str, type[Record]]] = {
     "user": User,
@@ -27,6 +41,7 @@ RECORD_KINDS: Final[dict[str, type[Record]]] = {
     "entry": Entry,
     "certificate": Certificate,
     "authority": Authority,
+    "challenge": Challenge,
     "secret": Secret,
 }
 _KIND_OF: Final[dict[type[Record], str]] = {shape: kind for kind, shape in RECORD_KINDS.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from gateway.contract.challenges import Challenge, ChallengeKind
 from gateway.contract.codec import (
     RECORD_KINDS,
     Change,
@@ -34,6 +35,7 @@ ONE_OF_EACH: list[Record] = [
     world.entry(),
     Certificate("c", ("*.proxy.localhost", "x.example"), "chain", "key", default=True),
     Authority("clients-1", "pem"),
+    Challenge("lab.example.org", ChallengeKind.HTTP, "token", "token.thumbprint"),
     world.SECRET,
 ]
 
