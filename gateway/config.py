@@ -49,6 +49,8 @@ class GatewayConfig:
     https_port: int = 8443
     ssh_port: int = 8022
     tcp_port: int = 8999
+    acme_http_port: int | None = None
+    acme_tls_port: int | None = None
     base_domain: str = "proxy.localhost"
     console_url: str = "http://127.0.0.1:8080"
     console_name: str = "console.localhost"
@@ -63,6 +65,15 @@ class GatewayConfig:
     visits_limit: int = 8192
     entry_visits_limit: int = 4096
     address_visits_limit: int = 2048
+
+    @property
+    def acme_listeners(self) -> tuple[str, ...]:
+        """The supervisor's listeners on which certificate authorities look at domains, and nothing else is served.
+
+        A port that is an entry's too has none of its own: the entry's listener answers there.
+        """
+        ports = {"acme_http": (self.acme_http_port, self.http_port), "acme_tls": (self.acme_tls_port, self.https_port)}
+        return tuple(name for name, (port, entries) in ports.items() if port not in (None, entries))
 
     @property
     def limits(self) -> Limits:
@@ -90,6 +101,8 @@ def read_config(argv: Sequence[str], environ: Mapping[str, str]) -> GatewayConfi
         https_port=source.take("HTTPS_PORT", int, 8443),
         ssh_port=source.take("SSH_PORT", int, 8022),
         tcp_port=source.take("TCP_PORT", int, 8999),
+        acme_http_port=source.take("ACME_HTTP_PORT", int, None),
+        acme_tls_port=source.take("ACME_TLS_PORT", int, None),
         base_domain=source.take("BASE_DOMAIN", str, "proxy.localhost"),
         console_url=source.take("CONSOLE_URL", str, "http://127.0.0.1:8080"),
         console_name=source.take("CONSOLE_NAME", str, "console.localhost"),

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gateway.config import Role
 from gateway.contract.routes import Protocol
-from gateway.entries import http, ssh, tcp
+from gateway.entries import acme, http, ssh, tcp
 from gateway.serving import Serve, Services
 from gateway.wire.gate import Gate
 
@@ -26,6 +26,7 @@ def _web(gate: Gate) -> Services:
         "https": _http(gate, "https", config.https_port),
         "tcp": _tcp(gate, config.tcp_port),
     }
+    web |= {name: _validations(gate, name) for name in config.acme_listeners}
     random: dict[Protocol, Callable[[int], Serve]] = {
         Protocol.HTTP: lambda port: _http(gate, "http", port),
         Protocol.HTTPS: lambda port: _http(gate, "https", port),
@@ -48,6 +49,13 @@ def _http(gate: Gate, scheme: Literal["http", "https"], port: int, *, console: b
 def _tcp(gate: Gate, port: int) -> Serve:
     async def serve(listener: socket.socket) -> None:
         await tcp.serve(gate, listener, port=port)
+
+    return serve
+
+
+def _validations(gate: Gate, name: str) -> Serve:
+    async def serve(listener: socket.socket) -> None:
+        await (acme.serve_http if name == "acme_http" else acme.serve_tls)(gate, listener)
 
     return serve
 

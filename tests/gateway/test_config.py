@@ -35,6 +35,8 @@ def test_everything_that_can_be_told() -> None:
             "STARLIGHT_HTTPS_PORT": "3",
             "STARLIGHT_SSH_PORT": "4",
             "STARLIGHT_TCP_PORT": "5",
+            "STARLIGHT_ACME_HTTP_PORT": "80",
+            "STARLIGHT_ACME_TLS_PORT": "443",
             "STARLIGHT_BASE_DOMAIN": "apps.example",
             "STARLIGHT_CONSOLE_URL": "https://console.example",
             "STARLIGHT_CONSOLE_NAME": "console.example",
@@ -56,6 +58,8 @@ def test_everything_that_can_be_told() -> None:
         https_port=3,
         ssh_port=4,
         tcp_port=5,
+        acme_http_port=80,
+        acme_tls_port=443,
         base_domain="apps.example",
         console_url="https://console.example",
         console_name="console.example",
@@ -88,3 +92,11 @@ def test_a_wrong_command_line_is_refused(argv: list[str], capsys: pytest.Capture
     with pytest.raises(SystemExit):
         read_config(argv, {"STARLIGHT_DATA_DIR": "/data"})
     assert "usage: python -m gateway" in capsys.readouterr().err
+
+
+def test_only_ports_that_are_no_entrys_are_listened_on_for_authorities() -> None:
+    """Where entries live on 80 or 443, they answer."""
+    environment = {"STARLIGHT_DATA_DIR": "/data", "STARLIGHT_ACME_HTTP_PORT": "80", "STARLIGHT_ACME_TLS_PORT": "443"}
+    assert read_config(ARGV, environment).acme_listeners == ("acme_http", "acme_tls")
+    assert read_config(ARGV, environment | {"STARLIGHT_HTTPS_PORT": "443"}).acme_listeners == ("acme_http",)
+    assert read_config(ARGV, {"STARLIGHT_DATA_DIR": "/data"}).acme_listeners == ()
