@@ -32,6 +32,7 @@ from gateway.wire.bridge import Bridge
 from gateway.wire.gate import Gate
 from gateway.wire.metrics import Metrics
 from gateway.wire.report import Told
+from gateway.wire.tally import Tally
 from gateway.wire.visits import Visits
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ class Server:
         self._metrics = Metrics()
         self._access_log = AccessLog(config.state_dir / "log" / f"access-{config.name}.jsonl")
         # A successor of the same name counts anew, and an old visit's id must not name one of its own.
-        self._visits = Visits(f"{config.name}-{instance[:6]}", tell=self._told)
+        self._tally = Tally(config.state_dir / "tally", config.name)
+        self._visits = Visits(f"{config.name}-{instance[:6]}", tell=self._told, hold=self._tally.hold)
         self._metrics.watch(self._visits, lambda: clock.now() - self._table.confirmed_at)
         self._disk = _disk(config)
         self._feed = Feed(
@@ -69,7 +71,7 @@ class Server:
         bridge = Bridge(config.run_dir, clock.now)
         bridge.dialled = self._metrics.dials.took
         ask = Ask(self._feed.ask)
-        gate = Gate(config, self._table, self._visits, bridge, ask, clock.now, self._metrics)
+        gate = Gate(config, self._table, self._visits, bridge, ask, clock.now, self._metrics, tally=self._tally)
         self._services = services(gate)
         self._listeners = Listeners(config.run_dir)
         self._ports: RandomPorts | None = None
@@ -152,8 +154,9 @@ class Server:
             self._disk.edited()
 
     async def _lapse(self) -> None:
-        """Cuts visits whose session, token or grant ran out of time."""
+        """Cuts visits whose session, token or grant ran out of time, and tells siblings that this process lives."""
         while True:
+            self._tally.beat(clock.now())
             await asyncio.sleep(_LAPSE_S)
             self._visits.withdraw(self._table.lapse(clock.now()))
 

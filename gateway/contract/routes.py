@@ -75,11 +75,24 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryLimits:
+    """The most that an entry's owner allows; None: no limit of theirs.
+
+    `connections` at a time, of all visitors at all gateways of this machine together; `requests_per_minute` of one
+    visitor, and `body_bytes` of one request, at http and https entries.
+    """
+
+    connections: int | None = None
+    requests_per_minute: int | None = None
+    body_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An access entry. `label` is 32 hex digits, never used twice; `host` is the name people type.
 
     `port` is the public port; `owner_id` the user whose job it is. `cors_origins` are other sites whose pages
-    may call an http or https entry from a browser.
+    may call an http or https entry from a browser. `limits` None: the owner set none.
     """
 
     id: int
@@ -94,6 +107,7 @@ class Entry:
     owner_id: int
     target: Target
     cors_origins: tuple[str, ...] = ()
+    limits: EntryLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)

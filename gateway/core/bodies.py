@@ -64,13 +64,18 @@ class UntilClose:
 
 
 class Chunked:
-    """Follows a chunked body and its trailers (RFC 9112, 7.1), refusing every other spelling of the grammar."""
+    """Follows a chunked body and its trailers (RFC 9112, 7.1), refusing every other spelling of the grammar.
 
-    __slots__ = ("_left", "_line", "_spans", "_trailer_bytes", "_want", "done")
+    One that holds more than `limit` bytes of content is Malformed too, and `over` tells it apart.
+    """
+
+    __slots__ = ("_left", "_line", "_room", "_spans", "_trailer_bytes", "_want", "done", "over")
     ends_with_connection = False
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self.done = False
+        self.over = False
+        self._room = limit
         self._want = "size"
         self._left = 0
         self._line = b""
@@ -118,6 +123,7 @@ class Chunked:
             if match is None:
                 raise Malformed("not a chunk-size line")
             self._left = int(match[1], 16)
+            self._keep_within()
             self._want = "data" if self._left else "trailer"
         elif self._want == "data end":
             if line:
@@ -125,6 +131,14 @@ class Chunked:
             self._want = "size"
         else:
             self._take_trailer(line)
+
+    def _keep_within(self) -> None:
+        if self._room is None:
+            return
+        self._room -= self._left
+        if self._room < 0:
+            self.over = True
+            raise Malformed("more content than the entry takes")
 
     def _take_trailer(self, line: bytes) -> None:
         if not line:
@@ -143,10 +157,13 @@ Body = Length | UntilClose | Chunked
 """A follower: `feed` counts the bytes that belong to the body, `done` tells its end."""
 
 
-def request_body(head: RequestHead) -> Length | Chunked:
-    """A follower for the request's body; Length(0) when it has none. Raises Malformed for framing in doubt."""
+def request_body(head: RequestHead, limit: int | None = None) -> Length | Chunked:
+    """A follower for the request's body; Length(0) when it has none. Raises Malformed for framing in doubt.
+
+    `limit` holds for a chunked body, whose length nobody knows before.
+    """
     length = body_length(head.fields, head.version)
-    return Chunked() if length is None else Length(max(length, 0))
+    return Chunked(limit) if length is None else Length(max(length, 0))
 
 
 def response_body(head: ResponseHead, method: bytes) -> Body:

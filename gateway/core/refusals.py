@@ -37,11 +37,13 @@ class Code(StrEnum):
     CONTROL_AWAY = "control_away"
     BAD_REQUEST = "bad_request"
     TOO_LARGE = "too_large"
+    BODY_TOO_LARGE = "body_too_large"
     TIMEOUT = "timeout"
     APP_FAULT = "app_fault"
     MISDIRECTED = "misdirected"
     CROSS_ORIGIN = "cross_origin"
     RATE_LIMITED = "rate_limited"
+    TOO_MANY_REQUESTS = "too_many_requests"
     BUSY = "gateway_busy"
     WITHDRAWN = "withdrawn"
     CUT = "visit_cut"
@@ -51,11 +53,15 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One no: its code, and the job and entry that the person asked for where they may know them."""
+    """One no: its code, and the job and entry that the person asked for where they may know them.
+
+    `retry_s`: seconds after which trying again is worth it, where that is known.
+    """
 
     code: Code
     job_id: str | None = None
     entry_name: str | None = None
+    retry_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "请清除此网站的 Cookie 后重试。",
         "Clear this site's cookies.",
     ),
+    Code.BODY_TOO_LARGE: Sentence(
+        413,
+        "发送的内容超过此入口允许的大小。",
+        "What was sent is larger than this access entry takes.",
+        "请减小内容后重试，或请作业的所有者调高上限。",
+        "Send less, or ask the job's owner to raise the limit.",
+    ),
     Code.TIMEOUT: Sentence(
         504, "程序没有在规定时间内应答。", "The program did not answer in time.", "请稍后重试。", "Try again later."
     ),
@@ -242,6 +255,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "Too many attempts or connections from this address.",
         "请稍后重试。",
         "Wait a while, then try again.",
+    ),
+    Code.TOO_MANY_REQUESTS: Sentence(
+        429,
+        "您向此入口发送的请求过于频繁。",
+        "You send more requests to this access entry than its owner allows.",
+        "请稍后重试，或请作业的所有者调高上限。",
+        "Wait a moment and try again, or ask the job's owner to raise the limit.",
     ),
     Code.BUSY: Sentence(
         503,

@@ -1,5 +1,7 @@
 """Whether there is room for one more visit: limits for the process, an entry and an address, and a fair share.
 
+An entry's owner may set a limit of their own, which counts the visits of all processes.
+
 While there is plenty of room an entry may hold as many visits as its limit says. When room becomes
 scarce, an entry holds at most FAIR times what is still free: one that is flooded stops growing before
 the last place is taken, several share, and a quiet entry is always let in until there is none at all.
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.contract.routes import EntryLimits
 from gateway.core.refusals import Code
 
 FAIR: Final = 2
@@ -28,17 +31,24 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """How many visits there are: in all, at the entry in question, and from the address in question."""
+    """How many visits there are: in all, at the entry in question, and from the address in question.
+
+    `elsewhere` are the entry's at other processes.
+    """
 
     total: int
     at_entry: int
     from_address: int
+    elsewhere: int = 0
 
 
-def no_room(crowd: Crowd, limits: Limits) -> Code | None:
-    """Why one more visit is refused; None when it is not."""
+def no_room(crowd: Crowd, limits: Limits, owners: EntryLimits | None = None) -> Code | None:
+    """Why one more visit is refused; None when it is not. `owners` are the limits that the entry's owner set."""
     if crowd.from_address >= limits.of_address:
         return Code.RATE_LIMITED
+    most = None if owners is None else owners.connections
+    if most is not None and crowd.at_entry + crowd.elsewhere >= most:
+        return Code.BUSY
     free = limits.total - crowd.total
     share = min(limits.of_entry, max(QUIET, FAIR * free))
     return Code.BUSY if free <= 0 or crowd.at_entry >= share else None

@@ -93,9 +93,20 @@ class Visit:
 class Visits:
     """All live visits of one gateway process."""
 
-    def __init__(self, name: str, *, tell: Told = journal.ended, now: Callable[[], float] = clock.now) -> None:
-        """`name` is the process's, and of this process alone; visit ids begin with it. `tell` hears of each end."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        tell: Told = journal.ended,
+        now: Callable[[], float] = clock.now,
+        hold: Callable[[int, int], object] = lambda _entry, _count: None,
+    ) -> None:
+        """`name` is the process's, and of this process alone; visit ids begin with it. `tell` hears of each end.
+
+        `hold` hears how many visits an entry has whose owner set limits, whenever that changes.
+        """
         self.tell = tell
+        self._hold = hold
         self.now = now
         self._name = name
         self._numbers = itertools.count(1)
@@ -138,9 +149,12 @@ class Visits:
         """Every open visit by id. Read it before the next await."""
         return self._live
 
-    def crowd(self, entry_id: int, address: str) -> Crowd:
-        """How many visits there are in all, at this entry, and from this address."""
-        return Crowd(len(self._live), self._of_entry[entry_id], self._of_address[address])
+    def crowd(self, entry_id: int, address: str, *, without: Visit | None = None) -> Crowd:
+        """How many visits there are in all, at this entry, and from this address; `without` one that makes way."""
+        total, here, there = len(self._live), self._of_entry[entry_id], self._of_address[address]
+        if without is None or without.id not in self._live:
+            return Crowd(total, here, there)
+        return Crowd(total - 1, here - (without.admission.entry.id == entry_id), there - (without.address == address))
 
     def cut_all(self, code: Code) -> int:
         """Cuts every visit (the process is ending); returns how many."""
@@ -158,6 +172,7 @@ class Visits:
         self._live[visit.id] = visit
         self._of_entry[visit.admission.entry.id] += 1
         self._of_address[visit.address] += 1
+        self._tell_held(visit)
         for ground in visit.admission.grounds:
             self._by_ground[ground][visit.id] = visit
         self._none_left.clear()
@@ -167,6 +182,7 @@ class Visits:
         del self._live[visit.id]
         _take_off(self._of_entry, visit.admission.entry.id)
         _take_off(self._of_address, visit.address)
+        self._tell_held(visit)
         for ground in visit.admission.grounds:
             resting = self._by_ground[ground]
             resting.pop(visit.id, None)
@@ -174,6 +190,11 @@ class Visits:
                 del self._by_ground[ground]
         if not self._live:
             self._none_left.set()
+
+    def _tell_held(self, visit: Visit) -> None:
+        entry = visit.admission.entry
+        if entry.limits is not None:
+            self._hold(entry.id, self._of_entry[entry.id])
 
 
 def _take_off(counter: Counter[Any], key: object) -> None:

@@ -6,7 +6,18 @@ from typing import Any
 
 from gateway.contract.codec import Record
 from gateway.contract.people import ClientCertificate, Grant, Key, Scope, Session, Token, User
-from gateway.contract.routes import Entry, Job, JobPhase, Level, PortKind, Protocol, Secret, Service, Target
+from gateway.contract.routes import (
+    Entry,
+    EntryLimits,
+    Job,
+    JobPhase,
+    Level,
+    PortKind,
+    Protocol,
+    Secret,
+    Service,
+    Target,
+)
 from gateway.core.decide import Admission, decide
 from gateway.core.table import Table
 from gateway.core.tickets import ANONYMOUS, Via, Visitor
@@ -81,12 +92,15 @@ def entry(
     target_port: int | None = 8000,
     service: Service = Service.PORT,
     cors_origins: tuple[str, ...] = (),
+    limits: EntryLimits | None = None,
 ) -> Entry:
     """An entry of Alice's job."""
     label = f"{entry_id:032x}"
     target = Target("local", job_id, service, target_port)
     name = host or f"{label}.proxy.localhost"
-    return Entry(entry_id, label, "web", protocol, level, port_kind, port, name, job_id, 1, target, cors_origins)
+    return Entry(
+        entry_id, label, "web", protocol, level, port_kind, port, name, job_id, 1, target, cors_origins, limits
+    )
 
 
 def table(*records: Record, now: float = NOW, **settings: Any) -> Table:

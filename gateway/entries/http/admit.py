@@ -17,7 +17,7 @@ from gateway.contract.routes import Entry
 from gateway.core import cors, headers
 from gateway.core.decide import Admission, Ask
 from gateway.core.headers import Origin
-from gateway.core.http1 import RequestHead, split_host
+from gateway.core.http1 import RequestHead, body_length, split_host
 from gateway.core.refusals import Code, Refusal
 from gateway.core.tickets import ANONYMOUS, Purpose, Visitor, by_bearer, by_ticket
 from gateway.entries.http.pool import Pool
@@ -123,6 +123,17 @@ class Doorman:
                 self._opened.clear()
             self._opened[text] = self._front.gate.open_sealed(Purpose.ENTRY_TICKET, text)
         return self._opened[text]
+
+
+def over_limits(gate: Gate, head: RequestHead, admission: Admission, origin: Origin) -> Refusal | None:
+    """Why a request that may pass is more than the entry's owner allows; counts it when it is not."""
+    entry = admission.entry
+    if entry.limits is None:
+        return None
+    most, length = entry.limits.body_bytes, body_length(head.fields, head.version)
+    if most is not None and length is not None and length > most:
+        return Refusal(Code.BODY_TOO_LARGE, entry.job_id, entry.name)
+    return gate.pace(admission, origin.address)
 
 
 def cookie_name(name: str, scheme: str) -> str:

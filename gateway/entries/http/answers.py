@@ -96,8 +96,8 @@ def refuse(
     code = code or status(refusal)
     language = language_of(head)
     headers = [("X-Starlight-Reason", str(refusal.code)), *more]
-    if refusal.code in WAITED_FOR:
-        headers.append(("Retry-After", str(REFRESH_S)))
+    if refusal.retry_s is not None or refusal.code in WAITED_FOR:
+        headers.append(("Retry-After", str(refusal.retry_s or REFRESH_S)))
     if code == HTTPStatus.UNAUTHORIZED:
         headers.append(("WWW-Authenticate", 'Starlight realm="access entry"'))
     if head is not None and is_navigation(head):

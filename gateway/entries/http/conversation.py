@@ -23,7 +23,7 @@ from gateway.core.http1 import Malformed, RequestHead
 from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech, sniff
 from gateway.entries.http import answers, assets, hop, tunnel
-from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, place
+from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, over_limits, place
 from gateway.entries.http.forward import Forwarder
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate
@@ -226,7 +226,7 @@ class Conversation:
         upgrades = http1.upgrade_of(head) is not None
         match self._doorman.admit(head, entry, self._origin, upgrades=upgrades):
             case Admission() as admission:
-                full = await self._enter(admission)
+                full = await self._enter(admission) or over_limits(self._gate, head, admission, self._origin)
                 return self._refuse(head, full) if full else await self._admitted(head, path, admission)
             case Ask():
                 return self._ask(head, entry)
@@ -291,6 +291,8 @@ class Conversation:
         outcome = await self._forwarder.forward(head, way)
         if isinstance(outcome, Refusal):
             return self._refuse(head, outcome)
+        if outcome is Fate.TOO_LONG:
+            return self._refuse(head, Refusal(Code.BODY_TOO_LARGE))
         if outcome is Fate.MALFORMED:
             return self._refuse(head, Refusal(Code.BAD_REQUEST))
         if outcome is Fate.CUT:
@@ -329,7 +331,7 @@ class Conversation:
         self._count()
         if self._visit is not None and self._visit.admission == admission:
             return None
-        full = self._gate.room(admission.entry, self._origin.address)
+        full = self._gate.room(admission.entry, self._origin.address, instead_of=self._visit)
         if full is not None:
             return full
         self._way = None

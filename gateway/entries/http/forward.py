@@ -52,7 +52,7 @@ class Forwarder:
             self._passage = None
         if not passage.keeps_upstream:
             self.drop()
-        elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not way.cors:
+        elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not (way.cors or way.paced):
             self._lane.learn(head, passage.said, way.host, self._up)
         self._shares = way.shares and passage.keeps_upstream and fate in (Fate.COMPLETE, Fate.CLOSING)
         if fate in (Fate.UNANSWERED, Fate.FAULTY):

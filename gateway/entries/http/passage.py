@@ -34,6 +34,7 @@ class Fate(Enum):
     UNANSWERED = "upstream ended without a byte of an answer"
     FAULTY = "what upstream sent is no HTTP response; nothing of it went on"
     MALFORMED = "the request's body breaks its own framing; nothing was answered"
+    TOO_LONG = "the request's body holds more than the entry takes; nothing was answered"
     CUT = "the answer, or the request, broke off midway"
 
 
@@ -55,6 +56,7 @@ class Passage:
             self.upgrade is None and head.method in (b"GET", b"HEAD", b"OPTIONS") and request_body(head).done
         )
         self._down = down
+        self._body_limit = way.body_limit
         self._origin = origin
         self._host = way.host
         self._identity = way.identity
@@ -70,7 +72,8 @@ class Passage:
         self.said = headers.request_head(
             self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None, identity=self._identity
         )
-        upload = Flow(self._down, up, request_body(self.head), aborts=(up,))
+        sent_body = request_body(self.head, self._body_limit)
+        upload = Flow(self._down, up, sent_body, aborts=(up,))
         upload.start(b"" if sent else self.said)
         try:
             answer = await self._final_head(up)
@@ -79,7 +82,8 @@ class Passage:
         except ConnectionError:
             answer = None
         if answer is None:
-            return self._unanswered(upload, silent=not up.answered)
+            over = isinstance(sent_body, Chunked) and sent_body.over
+            return Fate.TOO_LONG if over else self._unanswered(upload, silent=not up.answered)
         if answer.status == http1.SWITCHING:
             return await self._tunnel(up, answer)
         return await self._body(up, answer, upload)

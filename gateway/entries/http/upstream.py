@@ -33,6 +33,7 @@ class Way:
     `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
     `identity` are header lines for the app, `cors` some for the person's browser.
     `shares`: what one connection leaves behind may serve the same way of another.
+    `body_limit` holds for one request; `paced`: each request is counted, none takes a way around that.
     `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
     """
 
@@ -46,11 +47,13 @@ class Way:
     identity: bytes = b""
     cors: bytes = b""
     shares: bool = False
+    body_limit: int | None = None
+    paced: bool = False
 
 
 def way_to_app(gate: Gate, admission: Admission) -> Way:
     """To the app behind the entry. The person is part of the key: visitors do not share connections."""
-    person = admission.visitor.user_id
+    person, limits = admission.visitor.user_id, admission.entry.limits
     return Way(
         key=(person, admission.target),
         open=lambda: _open_app(gate, admission),
@@ -61,6 +64,8 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
         tries=1,
         identity=gate.identity(admission),
         shares=person is not None,
+        body_limit=None if limits is None else limits.body_bytes,
+        paced=limits is not None and limits.requests_per_minute is not None,
     )
 
 

@@ -116,3 +116,13 @@ def test_other_spellings_of_chunks_are_refused(data: bytes) -> None:
         Chunked().feed(data)
     with pytest.raises(Malformed):
         feed_bytewise(Chunked(), data)
+
+
+def test_a_chunked_body_ends_where_it_holds_too_much() -> None:
+    """Its content counts, not its framing; the sizes that are said count at once."""
+    within = Chunked(6)
+    assert within.feed(b"3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n") and within.done and not within.over
+    beyond = Chunked(6)
+    with pytest.raises(Malformed):
+        beyond.feed(b"3\r\nabc\r\n4\r\n")
+    assert beyond.over

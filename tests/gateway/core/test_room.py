@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.contract.routes import EntryLimits
 from gateway.core.refusals import Code
 from gateway.core.room import QUIET, Crowd, Limits, no_room
 
@@ -28,6 +29,14 @@ LIMITS = Limits(total=1000, of_entry=400, of_address=200)
 def test_each_limit_and_the_fair_share(crowd: Crowd, code: Code | None) -> None:
     """Who has too many is told so; a quiet entry is let in while there is any place."""
     assert no_room(crowd, LIMITS) is code
+
+
+@pytest.mark.parametrize(("at_entry", "elsewhere", "code"), [(1, 1, None), (3, 0, Code.BUSY), (0, 3, Code.BUSY)])
+def test_an_owners_limit_counts_all_processes(at_entry: int, elsewhere: int, code: Code | None) -> None:
+    """It holds beside the platform's own."""
+    crowd = Crowd(500, at_entry, 0, elsewhere)
+    assert no_room(crowd, LIMITS, EntryLimits(connections=3)) is code
+    assert no_room(crowd, LIMITS, EntryLimits(body_bytes=1)) is None
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5000))

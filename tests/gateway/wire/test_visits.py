@@ -7,8 +7,9 @@ import logging
 
 import pytest
 
-from gateway.contract.routes import Level
+from gateway.contract.routes import EntryLimits, Level
 from gateway.core.refusals import Code, Refusal
+from gateway.core.room import Crowd
 from gateway.wire.visits import Visits
 from tests.gateway import world
 
@@ -136,3 +137,18 @@ async def test_ending_a_visit_twice_cuts_it_once() -> None:
     visit.end(Refusal(Code.RESTARTING))
     assert cuts == [Refusal(Code.WITHDRAWN)]
     assert visit.reason == Code.WITHDRAWN
+
+
+async def test_visits_of_entries_with_limits_are_told_as_they_come_and_go() -> None:
+    """So that other processes can count them; a visit that makes way for another does not count beside it."""
+    held: list[tuple[int, int]] = []
+    visits = Visits("web-0", hold=lambda entry, count: held.append((entry, count)))
+    limited = world.admission(world.entry(17, limits=EntryLimits(connections=1)))
+    async with visits.open(limited, "http", "127.0.0.1", ignore) as visit:
+        assert visits.crowd(17, "127.0.0.1", without=visit) == Crowd(0, 0, 0)
+        assert visits.crowd(18, "127.0.0.1", without=visit) == Crowd(0, 0, 0)
+        assert visits.crowd(17, "127.0.0.2") == Crowd(1, 1, 0)
+        async with visits.open(OPEN, "http", "127.0.0.1", ignore):
+            pass
+    assert held == [(17, 1), (17, 0)]
+    assert visits.crowd(17, "127.0.0.1", without=visit) == Crowd(0, 0, 0)
