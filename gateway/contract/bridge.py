@@ -14,6 +14,11 @@ SUBJECT is `JOB`, `JOB.NODE`, `JOB.NODE.CONTAINER` or `home:USER@CLUSTER`.
 
 Stream verbs (gateways and control may call them) and what the descriptor is:
   connect  {port: int} or {path: str}                    the connected socket itself, made inside the job
+  listen   {port: int} or {path: str} or {agent: true} or {display: {protocol, cookie: hex, screen: int}}
+                                                         sockets that listen inside the job, on loopback; the result
+                                                         tells {listeners: how many of the descriptors they are, port
+                                                         (0 asks for a free one), path, display, xauthority}. What comes
+                                                         after them is a lifeline: its closing takes away the files
   shell    {command: str|null, env: {..}, pty: null | {term, rows, cols, modes: {opcode: value}}}
                                                          a SOCK_STREAM socket that carries frames (below);
                                                          command null is the login shell, else `$SHELL -c command`;
@@ -45,6 +50,7 @@ class Verb(StrEnum):
     """What a bridge can be asked."""
 
     CONNECT = "connect"
+    LISTEN = "listen"
     SHELL = "shell"
     SFTP = "sftp"
     LOG = "log"

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from gateway.contract.bridge import Call, Fault, Reply, Verb, decode_reply, encode_call
 from gateway.contract.calls import call
@@ -45,6 +45,33 @@ class Pty:
     modes: Mapping[int, int] = field(default_factory=dict)
 
 
+class Listening:
+    """Sockets that listen inside a job, non-blocking, until closed. `told` is what the bridge says of them."""
+
+    def __init__(self, told: Mapping[str, Any], descriptors: list[int]) -> None:
+        """Takes the descriptors: the listeners, and after them the lifeline of the files that go with them."""
+        self.told = told
+        sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+        count = told.get("listeners")
+        self.sockets = sockets[: count if isinstance(count, int) else 0]
+        self._all = sockets
+        for sock in sockets:
+            sock.setblocking(False)
+
+    def close(self) -> None:
+        """Listens no more."""
+        for sock in self._all:
+            sock.close()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        """Listens no more."""
+        self.close()
+
+
 class DialFault(Exception):
     """The job could not be reached. `refusal` is for the person, the message for the log."""
 
@@ -64,18 +91,34 @@ class Bridge:
         self.dialled: Callable[[float], object] = _not_counted
         """Is told how many seconds each connection into a job took."""
 
-    async def connect(self, admission: Admission, *, port: int | None = None, deadline_s: float) -> socket.socket:
+    async def connect(
+        self, admission: Admission, *, port: int | None = None, path: str | None = None, deadline_s: float
+    ) -> socket.socket:
         """A connected, non-blocking socket to a port of the job, made inside it; by default the target's.
 
-        Another port is for those who may enter the job as its owner (`ssh -L`). Raises DialFault.
+        Another port, or the path of a Unix socket, is for those who may enter the job as its owner
+        (`ssh -L`). Raises DialFault.
         """
         port = admission.target.port if port is None else port
-        if port is None:
+        if port is None and path is None:
             raise DialFault(_refusal(Code.UNSUPPORTED, admission), "the target has no port")
         started = asyncio.get_running_loop().time()
-        stream = await self._stream(Verb.CONNECT, admission, {"port": port}, deadline_s)
+        where = {"port": port} if path is None else {"path": path}
+        stream = await self._stream(Verb.CONNECT, admission, where, deadline_s)
         self.dialled(asyncio.get_running_loop().time() - started)
         return stream
+
+    async def listen(self, admission: Admission, where: Mapping[str, Any], *, deadline_s: float) -> Listening:
+        """Sockets that listen inside the job, for those who may enter it as its owner (`ssh -R`). Raises DialFault.
+
+        `where` is as the contract has it: a port or 0, a path, the agent's socket or a display.
+        """
+        reply, descriptors = await self._answer(Verb.LISTEN, admission, dict(where), deadline_s)
+        listening = Listening(reply.result, descriptors)
+        if not listening.sockets:
+            listening.close()
+            raise DialFault(_refusal(Code.UNREACHABLE, admission), "the bridge sent no listener")
+        return listening
 
     async def shell(
         self,
@@ -95,16 +138,25 @@ class Bridge:
         return await self._stream(Verb.SFTP, admission, {}, deadline_s)
 
     async def _stream(self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float) -> socket.socket:
-        reply, descriptors = await self._call(verb, admission, args, deadline_s)
+        _, descriptors = await self._answer(verb, admission, args, deadline_s)
         for spare in descriptors[1:]:
             os.close(spare)
-        if reply.fault is not None:
-            raise DialFault(_refusal(_CODES[reply.fault], admission), f"{reply.fault} {reply.detail}")
         if not descriptors:
             raise DialFault(_refusal(Code.UNREACHABLE, admission), "the bridge sent no socket")
         stream = socket.socket(fileno=descriptors[0])
         stream.setblocking(False)
         return stream
+
+    async def _answer(
+        self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float
+    ) -> tuple[Reply, list[int]]:
+        """A good answer with its descriptors. Raises DialFault."""
+        reply, descriptors = await self._call(verb, admission, args, deadline_s)
+        if reply.fault is None:
+            return reply, descriptors
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise DialFault(_refusal(_CODES[reply.fault], admission), f"{reply.fault} {reply.detail}")
 
     async def _call(
         self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float

@@ -5,6 +5,7 @@ One SOCK_SEQPACKET socket, one JSON object a message, descriptors beside it:
   {"id", "do": "run", "file"?, "argv", "env", "cwd"} + 3 descriptors   -> {"id", "pid"}
   {"id", "do": "terminal", ..., "rows", "cols", "modes"}               -> {"id", "pid"} + the master side
   {"id", "do": "connect", "port" | "path", "addresses"?}               -> {"id"} + the connected socket
+  {"id", "do": "listen", "port" | "path" | "agent" | "display"}        -> {"id", "listeners", ...} + them, + a lifeline
   {"do": "signal", "name", "pid"?}      to a session's foreground group, or without pid to the whole job
   any that failed                                                       -> {"id", "error": sentence}
   a program ended                                                       -> {"exit": pid, "status": wait status}
@@ -25,12 +26,14 @@ from contextlib import suppress
 from typing import Any, Final
 
 from .dial import Dial
+from .listen import Listening, listen
 from .members import signal_job, signal_session
 from .spawn import program_of, run, run_on_terminal
 
 _MESSAGE_LIMIT: Final = 128 * 1024
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_LIFELINES: Final = 512
 _DEAF_TO: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -64,6 +67,7 @@ class _Inner:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(ending.fileno(), warn_on_full_buffer=False)
         self._ending = ending
+        self._lifelines = 0
 
     def serve(self) -> None:
         self._selector.register(self._shim, selectors.EVENT_READ)
@@ -76,6 +80,8 @@ class _Inner:
                 elif key.fileobj is self._shim:
                     if not self._hear():
                         return
+                elif isinstance(key.data, Listening):
+                    self._left(key.data)
                 else:
                     self._dialled(key.data)
 
@@ -106,6 +112,8 @@ class _Inner:
                 os.close(master)
             case "connect":
                 self._dial(Dial(request))
+            case "listen":
+                self._listen(request)
             case "signal":
                 number = signal.Signals["SIG" + request["name"]]
                 if request.get("pid"):
@@ -128,6 +136,22 @@ class _Inner:
             dial.close()
         else:
             self._dial(dial)
+
+    def _listen(self, request: dict[str, Any]) -> None:
+        if self._lifelines >= _LIFELINES:
+            raise OSError(f"the job listens for {_LIFELINES} visitors already")
+        listening = listen(request)
+        self._tell({"id": request["id"], **listening.result}, listening.descriptors())
+        listening.handed_over()
+        if listening.lifeline is not None:
+            self._lifelines += 1
+            self._selector.register(listening.lifeline, selectors.EVENT_READ, listening)
+
+    def _left(self, listening: Listening) -> None:
+        assert listening.lifeline is not None
+        self._lifelines -= 1
+        self._selector.unregister(listening.lifeline)
+        listening.clean()
 
     def _reap(self) -> None:
         with suppress(BlockingIOError):

@@ -68,6 +68,11 @@ class Inside:
         _, descriptors = await self._ask({"do": "connect", **where}, (), deadline_s)
         return descriptors[0]
 
+    async def listener(self, deadline_s: float, **where: Any) -> tuple[dict[str, Any], list[int]]:
+        """Sockets that listen inside the job: what is to be known of them, and their descriptors."""
+        answer, descriptors = await self._ask({"do": "listen", **where}, (), deadline_s)
+        return {name: value for name, value in answer.items() if name != "id"}, descriptors
+
     async def signal(self, name: str, pid: int | None = None) -> None:
         """Signals a session, or the whole job. Nobody there to hear it is no fault."""
         if not self._over:

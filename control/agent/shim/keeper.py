@@ -141,6 +141,8 @@ class Keeper:
         match verb:
             case "connect":
                 return await self._visits.connect(args)
+            case "listen":
+                return await self._visits.listen(args)
             case "shell":
                 return await self._visits.shell(args)
             case "sftp":

@@ -1,4 +1,4 @@
-"""The stream verbs: connect, shell and sftp. Each answers with one descriptor that works without the bridge."""
+"""The stream verbs: connect, listen, shell and sftp. Each answers with descriptors that work without the bridge."""
 
 from __future__ import annotations
 
@@ -58,6 +58,15 @@ class Visits:
             raise Refused("not_listening", words_of(fault)) from None
         return {}, [descriptor]
 
+    async def listen(self, args: dict[str, Any]) -> Answer:
+        """Sockets that listen inside the job, for a visitor's way back. Refuses when the place is taken."""
+        try:
+            return await self._inside.listener(_CONNECT_S, **_place(args))
+        except ConnectionError as fault:
+            raise Refused("not_running", words_of(fault)) from None
+        except (OSError, TimeoutError) as fault:
+            raise Refused("failed", words_of(fault)) from None
+
     async def shell(self, args: dict[str, Any]) -> Answer:
         """A login shell, or a command through the shell, on a terminal or on pipes."""
         shell = self._env.get("SHELL", login_shell())
@@ -110,6 +119,19 @@ async def _serve(session: Session) -> None:
 def sftp_server() -> str | None:
     """The sftp server of this machine, if there is one."""
     return next((path for path in SFTP_SERVERS if Path(path).exists()), None)
+
+
+def _place(args: dict[str, Any]) -> dict[str, Any]:
+    """Where to listen, as the inner half is told it. Raises ValueError or KeyError for what is no such place."""
+    if "path" in args:
+        return {"path": str(args["path"])}
+    if "agent" in args:
+        return {"agent": True}
+    if "display" in args:
+        wanted = args["display"]
+        cookie = bytes.fromhex(wanted["cookie"]).hex()
+        return {"display": {"protocol": str(wanted["protocol"]), "cookie": cookie, "screen": int(wanted["screen"])}}
+    return {"port": _port(args["port"]) if args["port"] else 0}
 
 
 def _port(value: Any) -> int:

@@ -5,7 +5,8 @@ host_keys.py   what is offered in the handshake; doorstep.py bounds who has not 
 connection.py  one connection: answers what asyncssh asks; sign_in.py makes the Visitor
 routing.py     which job, and whether; guest.py is what the connection's channels share
 session.py     a shell, command or sftp: menu.py where there is a choice, environment.py, join.py
-forward.py     a direct-tcpip channel to a port of the job, or a jump to a job
+forward.py     a connection to a port or a Unix socket of the job, or a jump to a job
+back.py        listeners in the job whose connections go to the client (-R); lending.py: its agent and X display
 ends.py        a channel as two bounded ends; protocol.py is all that reaches below asyncssh's public API
 """
 

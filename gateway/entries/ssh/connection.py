@@ -18,8 +18,9 @@ from asyncssh.auth import KbdIntChallenge, KbdIntResponse
 
 from gateway.core.ssh_name import Login
 from gateway.core.tickets import Visitor
+from gateway.entries.ssh import back
 from gateway.entries.ssh.doorstep import Doorstep
-from gateway.entries.ssh.forward import Forward, Reach, Reached, is_loopback, refused, to_port, unsupported
+from gateway.entries.ssh.forward import Forward, Reach, Reached, is_loopback, refused, to_path, to_port, unsupported
 from gateway.entries.ssh.guest import Guest
 from gateway.entries.ssh.host_keys import Handshake
 from gateway.entries.ssh.protocol import Connection, SessionChannel
@@ -168,9 +169,24 @@ class Attendant(asyncssh.SSHServer):
         guest = self._welcome()
         return Forward(guest, self._reach(guest, dest_host, dest_port)).opened()
 
-    def unix_connection_requested(self, _dest_path: str) -> bool:
-        """A forward to a Unix socket of the job: not yet."""
-        raise unsupported(self._welcome())
+    def unix_connection_requested(self, dest_path: str) -> Awaitable[asyncssh.SSHUNIXSession[bytes]]:
+        """A forward to a Unix socket of the job."""
+        guest = self._welcome()
+        return Forward(guest, to_path(guest, dest_path)).opened()
+
+    async def server_requested(self, listen_host: str, listen_port: int) -> asyncssh.SSHListener | bool:
+        """A listener in the job whose connections go to the client; port 0 is any free one."""
+        guest = self._guest
+        if guest is None or not 0 <= listen_port < 65536:
+            return False
+        return await back.listen(guest, {"port": listen_port}, back.of_port(listen_host)) or False
+
+    async def unix_server_requested(self, listen_path: str) -> asyncssh.SSHListener | bool:
+        """The same on a Unix socket."""
+        guest = self._guest
+        return guest is not None and (
+            await back.listen(guest, {"path": listen_path}, back.of_path(listen_path)) or False
+        )
 
     def _welcome(self) -> Guest:
         """The guest, when one more channel fits. Raises asyncssh.ChannelOpenError."""

@@ -1,6 +1,7 @@
-"""A direct-tcpip channel (`ssh -L`, `-D`, `-W`, `-J`): to a port of the job, or to a job by its name.
+"""A forwarded connection: to a port or a Unix socket of the job (`ssh -L`, `-D`, `-W`), to a job by its name
+(`-J`), or from a listener of the job to the client (back.py).
 
-The channel is confirmed once the job's side is connected, so that a refusal reaches the client as
+A channel that the client opens is confirmed once the job's side is connected, so that a refusal reaches the client as
 one and a program that speaks first loses nothing. Each direction ends by itself.
 """
 
@@ -11,7 +12,7 @@ import ipaddress
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import asyncssh
 
@@ -25,6 +26,7 @@ from gateway.wire.bridge import DialFault
 from gateway.wire.relay import Count
 
 _READ_BYTES: Final = 64 * 1024
+_OPEN_S: Final = 30.0
 
 Reached = tuple[socket.socket, Count]
 """A connected socket of the job's side, and who counts the bytes: inward, outward."""
@@ -32,7 +34,7 @@ Reach = Callable[[], AbstractAsyncContextManager[Reached]]
 """Connects the far side for as long as the block runs. Raises asyncssh.ChannelOpenError."""
 
 
-class Forward(asyncssh.SSHTCPSession[bytes]):
+class Forward(asyncssh.SSHTCPSession[bytes], asyncssh.SSHUNIXSession[bytes]):
     """One forwarded connection."""
 
     def __init__(self, guest: Guest, reach: Reach) -> None:
@@ -48,9 +50,23 @@ class Forward(asyncssh.SSHTCPSession[bytes]):
         await self._connected
         return self
 
+    async def back(self, kind: bytes, fields: tuple[bytes, ...]) -> None:
+        """Carries a connection from the job to the client, over a channel that it may refuse."""
+        self._task = asyncio.current_task()
+        try:
+            async with self._reach() as (sock, count):
+                async with asyncio.timeout(_OPEN_S):
+                    await self._guest.connection.open_back(lambda: self, kind, *fields)
+                await self._relay(sock, count)
+        except (asyncssh.ChannelOpenError, TimeoutError):
+            return  # the job's program sees its connection end
+        finally:
+            if self._confirmed.is_set():
+                self._channel.abort()
+
     # What asyncssh calls: nothing here waits or raises ------------------------------------------
 
-    def connection_made(self, chan: asyncssh.SSHTCPChannel[bytes]) -> None:
+    def connection_made(self, chan: Any) -> None:
         """The channel is confirmed."""
         self._channel = chan
         self._inlet = Inlet(chan.pause_reading, chan.resume_reading)
@@ -142,13 +158,21 @@ def is_loopback(host: str) -> bool:
 
 def to_port(guest: Guest, port: int) -> Reach:
     """A port of the job that the connection named or entered."""
+    return _into_job(guest, port=port)
 
+
+def to_path(guest: Guest, path: str) -> Reach:
+    """A Unix socket of the job that the connection named or entered."""
+    return _into_job(guest, path=path)
+
+
+def _into_job(guest: Guest, *, port: int | None = None, path: str | None = None) -> Reach:
     @asynccontextmanager
     async def reach() -> AsyncIterator[Reached]:
-        admission = _admitted(guest)
+        admission = admitted(guest)
         try:
             async with guest.visit(admission, "ssh-forward") as visit:
-                with await _dial(guest, admission, port) as sock:
+                with await _dial(guest, admission, port, path) as sock:
                     guest.routing.entered(admission)
                     yield sock, visit.count
         except Cut as cut:
@@ -157,14 +181,15 @@ def to_port(guest: Guest, port: int) -> Reach:
     return reach
 
 
-async def _dial(guest: Guest, admission: Admission, port: int) -> socket.socket:
+async def _dial(guest: Guest, admission: Admission, port: int | None, path: str | None) -> socket.socket:
     try:
-        return await guest.gate.bridge.connect(admission, port=port, deadline_s=guest.gate.config.dial_s)
+        return await guest.gate.bridge.connect(admission, port=port, path=path, deadline_s=guest.gate.config.dial_s)
     except DialFault as fault:
         raise refused(guest, fault.refusal, asyncssh.OPEN_CONNECT_FAILED) from fault
 
 
-def _admitted(guest: Guest) -> Admission:
+def admitted(guest: Guest) -> Admission:
+    """The job that the connection leads to. Raises asyncssh.ChannelOpenError. Open a visit before the next await."""
     destination = guest.routing.admit()
     match destination:
         case Admission():

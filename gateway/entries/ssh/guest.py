@@ -51,7 +51,7 @@ class Guest:
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs one channel's work. What it raises is logged and ends nothing but this channel."""
-        task = self._tasks.create_task(self._guarded(work))
+        task = self._tasks.create_task(self.guarded(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
@@ -102,7 +102,8 @@ class Guest:
         user = self.gate.table.user_by_name(self.visitor.name)
         return user.language if user is not None else "en"
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does one channel's work. What it raises is logged and ends nothing else."""
         try:
             await work
         except Exception:

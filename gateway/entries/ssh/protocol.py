@@ -7,7 +7,8 @@ What they add, and what breaks without it:
 - exec commands byte for byte (asyncssh refuses what is not UTF-8), environments of bounded size;
 - a signed key told apart from an offered one (CVE-2024-45337 is the mistake of confusing them);
 - a client that closes its channel is gone at once, though its unread input is still held;
-- a request to cancel a forward that does not exist is refused, and does not end the connection.
+- a forward's destination or listening place byte for byte, and a request to cancel a forward that does not
+  exist refused: asyncssh ends the whole connection over both.
 
 The version of asyncssh is pinned by the lock file; tests/gateway/entries/ssh/test_protocol.py fails
 when an upgrade moves what is overridden here.
@@ -16,7 +17,7 @@ when an upgrade moves what is overridden here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import asyncssh
@@ -51,6 +52,7 @@ class Connection(asyncssh.SSHServerConnection):
         self.room = asyncio.Event()
         self.room.set()
         self._protocol_factory = lambda: door
+        self._door: Any = door
         self._full = False
 
     @property
@@ -109,14 +111,54 @@ class Connection(asyncssh.SSHServerConnection):
         good = await super().validate_public_key(username, key_data, msg, signature)
         if not msg:
             return good
-        door: Any = self._owner  # the Door that made this connection; asyncssh knows it as an SSHServer
-        return bool(door.key_signed(key_data, good=good))
+        return bool(self._door.key_signed(key_data, good=good))
 
-    def _process_cancel_tcpip_forward_global_request(self, _packet: SSHPacket) -> None:
-        self._report_global_response(False)
+    async def open_back(self, session: Callable[[], Any], kind: bytes, *fields: bytes) -> None:
+        """Opens a channel of this kind to the client. Raises asyncssh.ChannelOpenError when it refuses."""
+        channel = self.create_tcp_channel(window=_WINDOW_BYTES, max_pktsize=_PACKET_BYTES)
+        await channel._open_forward(session, kind, *fields)  # noqa: SLF001 - all such channels differ in this alone
 
-    def _process_cancel_streamlocal_forward_at_openssh_dot_com_global_request(self, _packet: SSHPacket) -> None:
-        self._report_global_response(False)
+    def _process_direct_tcpip_open(self, packet: SSHPacket) -> tuple[Any, Any]:
+        host, port = packet.get_string(), packet.get_uint32()
+        packet.get_string()  # where the client's program came from: the client's own business
+        packet.get_uint32()
+        packet.check_end()
+        session = self._door.connection_requested(_text(host), port, "", 0)
+        return self.create_tcp_channel(), session
+
+    def _process_direct_streamlocal_at_openssh_dot_com_open(self, packet: SSHPacket) -> tuple[Any, Any]:
+        path = packet.get_string()
+        packet.get_string()  # reserved (OpenSSH PROTOCOL section 2.4)
+        packet.get_uint32()
+        packet.check_end()
+        session = self._door.unix_connection_requested(_text(path))
+        return self.create_unix_channel(), session
+
+    def _process_tcpip_forward_global_request(self, packet: SSHPacket) -> None:
+        host, port = packet.get_string(), packet.get_uint32()
+        packet.check_end()
+        self.create_task(self._finish_port_forward(_text(host), port))
+
+    def _process_streamlocal_forward_at_openssh_dot_com_global_request(self, packet: SSHPacket) -> None:
+        path = packet.get_string()
+        packet.check_end()
+        self.create_task(self._finish_path_forward(_text(path)))
+
+    def _process_cancel_tcpip_forward_global_request(self, packet: SSHPacket) -> None:
+        host, port = packet.get_string(), packet.get_uint32()
+        packet.check_end()
+        self._cancel((_text(host), port))
+
+    def _process_cancel_streamlocal_forward_at_openssh_dot_com_global_request(self, packet: SSHPacket) -> None:
+        path = packet.get_string()
+        packet.check_end()
+        self._cancel(_text(path))
+
+    def _cancel(self, place: Any) -> None:
+        listener = self._local_listeners.pop(place, None)
+        if listener is not None:
+            listener.close()
+        self._report_global_response(listener is not None)
 
 
 class SessionChannel(asyncssh.SSHServerChannel[bytes]):
@@ -157,9 +199,28 @@ class SessionChannel(asyncssh.SSHServerChannel[bytes]):
         self._env[name] = value
         return True
 
+    def _process_auth_agent_req_at_openssh_dot_com_request(self, packet: SSHPacket) -> None:
+        packet.check_end()
+        self._report_response(not self._session_started and self._asked.agent_requested())
+
+    def _process_x11_req_request(self, packet: SSHPacket) -> bool | None:
+        packet.get_boolean()  # a single connection: asked for by nobody
+        protocol, cookie, screen = packet.get_string(), packet.get_string(), packet.get_uint32()
+        packet.check_end()
+        return not self._session_started and bool(self._asked.display_requested(protocol, cookie, screen))
+
+    @property
+    def _asked(self) -> Any:
+        return self._session  # asyncssh has no callbacks for these; our Session does
+
     def _process_close(self, pkttype: int, pktid: int, packet: SSHPacket) -> None:
         super()._process_close(pkttype, pktid, packet)
         self._discard_recv()
 
     # asyncssh calls packet handlers from this table, not by name.
     _packet_handlers = {**asyncssh.SSHServerChannel._packet_handlers, MSG_CHANNEL_CLOSE: _process_close}  # noqa: RUF012, SLF001
+
+
+def _text(name: bytes) -> str:
+    """Bytes that are not UTF-8 become lone surrogates (PEP 383)."""
+    return name.decode("utf-8", "surrogateescape")

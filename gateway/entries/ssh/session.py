@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 import asyncssh
@@ -24,6 +25,7 @@ from gateway.entries.ssh.ends import End, Inlet, Outlet, Resize, Signal
 from gateway.entries.ssh.environment import about_connection, passed_on
 from gateway.entries.ssh.guest import Cut, Guest
 from gateway.entries.ssh.join import Exit, join
+from gateway.entries.ssh.lending import Display, agent_lent, display, display_lent
 from gateway.entries.ssh.menu import Screen, choose
 from gateway.entries.ssh.protocol import SessionChannel
 from gateway.entries.ssh.routing import Several
@@ -48,6 +50,8 @@ class Session(asyncssh.SSHServerSession[bytes]):
         self._size = (0, 0)
         self._command: str | None = None
         self._sftp = False
+        self._agent = False
+        self._display: Display | None = None
         self._task: asyncio.Task[None] | None = None
 
     # What asyncssh calls: nothing here waits or raises ------------------------------------------
@@ -64,6 +68,16 @@ class Session(asyncssh.SSHServerSession[bytes]):
         self._pty = term_type, dict(term_modes)
         self._size = term_size[:2]
         return True
+
+    def agent_requested(self) -> bool:
+        """The client's agent is to be reached from the job."""
+        self._agent = True
+        return True
+
+    def display_requested(self, protocol: bytes, cookie: bytes, screen: int) -> bool:
+        """The client's X display is to be reached from the job."""
+        self._display = display(protocol, cookie, screen)
+        return self._display is not None
 
     def shell_requested(self) -> bool:
         """The client wants a login shell."""
@@ -173,7 +187,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
             return await self._cut(cut.refusal)
 
     async def _inside(self, admission: Admission, visit: Visit) -> Exit:
-        async with await self._open(admission) as frames:
+        async with self._lent(admission, visit) as env, await self._open(admission, env) as frames:
             self._guest.routing.entered(admission)
             try:
                 ending = await join(self._inlet, self._outlet, frames, visit)
@@ -183,11 +197,22 @@ class Session(asyncssh.SSHServerSession[bytes]):
             await self._tell(Refusal(Code.UPSTREAM_LOST))
         return ending or CUT
 
-    async def _open(self, admission: Admission) -> Frames:
+    @asynccontextmanager
+    async def _lent(self, admission: Admission, visit: Visit) -> AsyncIterator[dict[str, str]]:
+        """The agent and the display that the client offers, and the variables by which programs find them."""
+        env: dict[str, str] = {}
+        async with AsyncExitStack() as lent:
+            if self._agent:
+                env |= await lent.enter_async_context(agent_lent(self._guest, admission, visit))
+            if self._display is not None:
+                env |= await lent.enter_async_context(display_lent(self._guest, admission, visit, self._display))
+            yield env
+
+    async def _open(self, admission: Admission, lent: dict[str, str]) -> Frames:
         bridge, deadline_s = self._guest.gate.bridge, self._guest.gate.config.dial_s
         if self._sftp:
             return await _frames(await bridge.sftp(admission, deadline_s=deadline_s))
-        env = passed_on(self._channel.environment()) | about_connection(self._guest.connection)
+        env = passed_on(self._channel.environment()) | about_connection(self._guest.connection) | lent
         pty = None
         if self._pty is not None:
             size = _resize(*self._size)

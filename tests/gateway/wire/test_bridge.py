@@ -44,6 +44,33 @@ async def test_another_port_of_the_job_can_be_asked_for(tmp_path: Path) -> None:
             assert fake.calls[0].args == {"port": 5432}
 
 
+async def test_listeners_come_with_what_is_to_be_known_of_them_and_a_lifeline(tmp_path: Path) -> None:
+    """The first `listeners` descriptors accept; closing closes all, the lifeline too."""
+    listener, (near, far) = socket.create_server(("127.0.0.1", 0)), socket.socketpair()
+    port = listener.getsockname()[1]
+    given = [listener.detach(), near.detach()]
+
+    async def lend(call: Call) -> tuple[Reply, Sequence[int]]:
+        return Reply({"listeners": 1, "port": port}), given
+
+    async with bridge(tmp_path, lend) as fake:
+        with await client(tmp_path).listen(ADMISSION, {"port": 0}, deadline_s=5) as listening:
+            assert [sock.getsockname()[1] for sock in listening.sockets] == [listening.told["port"]]
+    assert (fake.calls[0].verb, fake.calls[0].args) == (Verb.LISTEN, {"port": 0})
+    assert far.recv(1) == b""
+    far.close()
+
+
+async def test_an_answer_without_listeners_is_none(tmp_path: Path) -> None:
+    """Whatever came with it is closed."""
+    near, far = socket.socketpair()
+    async with bridge(tmp_path, lends(near.detach())):
+        with pytest.raises(DialFault):
+            await client(tmp_path).listen(ADMISSION, {"path": "/s"}, deadline_s=5)
+    assert far.recv(1) == b""
+    far.close()
+
+
 async def test_shell_and_sftp_tell_what_is_wanted(tmp_path: Path) -> None:
     """Command, environment and terminal travel in the call."""
     pairs = [socket.socketpair() for _ in range(3)]

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,28 @@ def test_a_connection_is_handed_over_or_the_reason(talk: Talk) -> None:
     answer, descriptors = talk.hear()
     assert "No such file" in answer["error"]
     assert descriptors == []
+
+
+def test_a_listener_is_handed_over_and_its_file_goes_with_the_lifeline(talk: Talk, tmp_path: Path) -> None:
+    """The inner half keeps nothing of it but the lifeline."""
+    path = tmp_path / "s"
+    talk.say(id=7, do="listen", path=str(path))
+    answer, (descriptor, lifeline) = talk.hear()
+    assert answer == {"id": 7, "path": str(path), "listeners": 1}
+    with socket.socket(fileno=descriptor) as listener, socket.socket(socket.AF_UNIX) as visitor:
+        visitor.connect(str(path))
+        listener.setblocking(True)
+        listener.accept()[0].close()
+    os.close(lifeline)
+    deadline = time.monotonic() + 5
+    while path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    talk.say(id=8, do="listen", port=0)
+    answer, descriptors = talk.hear()
+    assert len(descriptors) == answer["listeners"]
+    for each in descriptors:
+        os.close(each)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,51 @@ async def test_a_wrong_port_is_refused(bridge: Bridge, job: str, args: dict[str,
     assert reply.fault is Fault.BAD_REQUEST
 
 
+async def test_listeners_are_inside_the_job(bridge: Bridge, job: str) -> None:
+    """What the job's programs connect to comes out at the caller; the machine itself does not meet the port."""
+    reply, descriptors = await bridge.ask(Verb.LISTEN, job, port=0)
+    assert reply.fault is None, reply
+    port = reply.result["port"]
+    listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    assert len(listeners) == reply.result["listeners"]
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    program = f"import socket; print(socket.create_connection(('localhost', {port})).recv(9).decode())"
+    for listener in listeners:
+        listener.setblocking(False)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(bridge.run(job, f'python3 -c "{program}"'))
+        loop = asyncio.get_running_loop()
+        accepting = [tasks.create_task(loop.sock_accept(listener)) for listener in listeners]
+        done, left = await asyncio.wait(accepting, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+        for task in left:
+            task.cancel()
+        with done.pop().result()[0] as visitor:
+            visitor.send(b"from out")
+            assert await running == (b"from out\n", {"status": 0})
+    for listener in listeners:
+        listener.close()
+
+
+async def test_the_agents_socket_is_the_jobs_and_goes_with_its_lifeline(bridge: Bridge, job: str) -> None:
+    """A path that the job sees, until the caller closes what it was handed."""
+    reply, descriptors = await bridge.ask(Verb.LISTEN, job, agent=True)
+    path = reply.result["path"]
+    assert (await bridge.run(job, f"test -S {path}"))[1] == {"status": 0}
+    for descriptor in descriptors:
+        os.close(descriptor)
+    async with asyncio.timeout(5):
+        while (await bridge.run(job, f"test -e {path}"))[1] == {"status": 0}:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("args", [{}, {"port": 65_536}, {"display": {}}, {"display": {"cookie": "no"}}])
+async def test_no_place_to_listen_is_refused(bridge: Bridge, job: str, args: dict[str, object]) -> None:
+    """A call that makes no sense is a bad request."""
+    reply, _ = await bridge.ask(Verb.LISTEN, job, **args)
+    assert reply.fault is Fault.BAD_REQUEST
+
+
 async def test_the_real_sftp_client_puts_and_gets(bridge: Bridge, job: str, tmp_path: Path) -> None:
     """OpenSSH's sftp speaks through the frames with the server inside the job."""
     content = os.urandom(1 << 20)

@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from control.agent.inner.listen import Listening
+from control.agent.inner.listen import listen as listen_inside
 from gateway.contract.bridge import (
     FRAME_HEAD_BYTES,
     Call,
@@ -47,6 +49,7 @@ class FakeBridge:
         """Processes run in `home`."""
         self.calls: list[Call] = []
         self.fault: Fault | None = None
+        self.cannot_listen: Fault | None = None
         self.gate = asyncio.Event()
         self.gate.set()
         self._home = home
@@ -66,16 +69,32 @@ class FakeBridge:
         if self.fault is not None:
             return encode_reply(Reply(fault=self.fault, detail="as the test wants")), []
         if call.verb is Verb.CONNECT:
-            return await self._connect(call.args["port"])
+            return await self._connect(call.args)
+        if call.verb is Verb.LISTEN:
+            return self._listen(call.args)
         near, far = socket.socketpair()
         self._tasks.create_task(self._stream(near, call))
         return encode_reply(Reply()), [far.detach()]
 
-    async def _connect(self, port: int) -> tuple[bytes, Sequence[int]]:
-        sock = socket.socket()
-        sock.setblocking(False)
+    def _listen(self, args: dict[str, Any]) -> tuple[bytes, Sequence[int]]:
+        if self.cannot_listen is not None:
+            return encode_reply(Reply(fault=self.cannot_listen)), []
         try:
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+            listening = listen_inside(args)
+        except OSError as fault:
+            return encode_reply(Reply(fault=Fault.FAILED, detail=str(fault))), []
+        descriptors = [os.dup(descriptor) for descriptor in listening.descriptors()]
+        listening.handed_over()
+        if listening.lifeline is not None:
+            self._tasks.create_task(_clean(listening))
+        return encode_reply(Reply(listening.result)), descriptors
+
+    async def _connect(self, args: dict[str, Any]) -> tuple[bytes, Sequence[int]]:
+        sock = socket.socket(socket.AF_UNIX if "path" in args else socket.AF_INET)
+        sock.setblocking(False)
+        where = args["path"] if "path" in args else ("127.0.0.1", args["port"])
+        try:
+            await asyncio.get_running_loop().sock_connect(sock, where)
         except OSError:
             sock.close()
             return encode_reply(Reply(fault=Fault.NOT_LISTENING)), []
@@ -105,6 +124,16 @@ class FakeBridge:
             program.process._transport.close()  # type: ignore[attr-defined]  # else wait() waits for unread output
             await program.process.wait()
             program.close()
+
+
+async def _clean(listening: Listening) -> None:
+    """What the inner half does: when the lifeline ends, the files go."""
+    assert listening.lifeline is not None
+    listening.lifeline.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_recv(listening.lifeline, 1)
+    finally:
+        listening.clean()
 
 
 def _argv(call: Call) -> list[str]:

@@ -159,7 +159,7 @@ async def test_channels_of_one_connection_are_bounded(tmp_path: Path) -> None:
 
 
 async def test_unknown_requests_are_refused_and_the_connection_lives(tmp_path: Path) -> None:
-    """B44, B59: agent and X11 forwarding, unknown subsystems, requests and cancels get a failure each."""
+    """B44, B59: unknown subsystems, requests and cancels, an agent after the start: each gets its failure."""
     async with world(tmp_path, *lone_job()) as made, app(greet), await made.client() as client:
         with pytest.raises(asyncssh.ChannelOpenError):
             await client.run(subsystem="netconf")

@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import os
 import socket
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import asyncssh
 import pytest
+from asyncssh.packet import String, UInt32
 
 from gateway.contract.routes import JobPhase
 from gateway.entries.ssh.forward import is_loopback
@@ -105,7 +108,7 @@ async def test_each_side_learns_that_the_other_is_gone(tmp_path: Path) -> None:
 
 
 async def test_refused_destinations_fail_and_the_connection_lives(tmp_path: Path) -> None:
-    """B42: nothing listens, another machine, a Unix socket, the way back: each is refused, the next channel works."""
+    """B42: nothing listens, another machine, no such Unix socket: each is refused, and the next channel works."""
     async with world(tmp_path, *lone_job()) as made, await made.client() as client:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             unused = probe.getsockname()[1]
@@ -117,9 +120,66 @@ async def test_refused_destinations_fail_and_the_connection_lives(tmp_path: Path
                 await client.open_connection(host, port)
         with pytest.raises(asyncssh.ChannelOpenError):
             await client.open_unix_connection("/run/x.sock")
-        with pytest.raises(asyncssh.ChannelListenError):
-            await client.forward_remote_port("", 0, "localhost", 1)
         assert (await client.run("echo alive")).stdout == "alive\n"
+
+
+async def test_a_unix_socket_of_the_job_is_reached_while_a_script_runs_on_standard_input(tmp_path: Path) -> None:
+    """B45: what VS Code's exec server does: `ssh -T -L PORT:/path host sh`, its script on stdin, many connections."""
+    path = tmp_path / "home" / "code-1b4e28ba.sock"
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        local = probe.getsockname()[1]
+    async with world(tmp_path, *lone_job()) as made, await asyncio.start_unix_server(_echo, path):
+        options = made.options("alice", "-T", "-L", f"127.0.0.1:{local}:{path}")
+        script = await asyncio.create_subprocess_exec(
+            "ssh", *options, "alice@127.0.0.1", "sh", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert script.stdin is not None
+        assert script.stdout is not None
+        script.stdin.write(b"echo listeningOn=$JOB\n")
+        assert await script.stdout.readline() == b"listeningOn=jupyter-17\n"
+        answers = await asyncio.gather(*(_said(local, b"%d" % number) for number in range(20)))
+        assert answers == [b"%d" % number for number in range(20)]
+        script.stdin.write(b"printf ' '; exit 3\n")
+        out, _ = await script.communicate()
+        assert (out, script.returncode) == (b" ", 3)
+
+
+async def test_names_that_are_not_utf8_reach_the_job_or_are_refused(tmp_path: Path) -> None:
+    """A Unix socket is found by its bytes, and a host name that is no text ends no connection."""
+    path = os.fsencode(tmp_path / "home") + b"/\xff\xfe.sock"
+    async with (
+        world(tmp_path, *lone_job()) as made,
+        await asyncio.start_unix_server(_echo, os.fsdecode(path)),
+        await made.client() as client,
+    ):
+        opened = await client.create_unix_channel()._open_forward(
+            asyncssh.stream.SSHUNIXStreamSession,
+            b"direct-streamlocal@openssh.com",
+            *(String(path), String(b""), UInt32(0)),
+        )
+        assert opened is not None
+        with pytest.raises(asyncssh.ChannelOpenError):
+            await client.create_tcp_channel()._open_forward(
+                asyncssh.stream.SSHTCPStreamSession,
+                b"direct-tcpip",
+                *(String(b"\xff\xfe"), UInt32(80), String(b"\xff"), UInt32(1)),
+            )
+        assert (await client.run("echo alive")).stdout == "alive\n"
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(await reader.read())
+    writer.close()
+
+
+async def _said(port: int, word: bytes) -> bytes:
+    """What comes back for a word on a local port."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(word)
+    writer.write_eof()
+    answer = await reader.read()
+    writer.close()
+    return answer
 
 
 async def test_a_forward_needs_a_job_and_the_right_to_it(tmp_path: Path) -> None:

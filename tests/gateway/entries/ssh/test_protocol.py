@@ -38,15 +38,25 @@ def test_overridden_private_methods_still_exist() -> None:
             "validate_public_key",
             "_process_cancel_tcpip_forward_global_request",
             "_process_cancel_streamlocal_forward_at_openssh_dot_com_global_request",
+            "_process_direct_tcpip_open",
+            "_process_direct_streamlocal_at_openssh_dot_com_open",
+            "_process_tcpip_forward_global_request",
+            "_process_streamlocal_forward_at_openssh_dot_com_global_request",
+            "_finish_port_forward",
+            "_finish_path_forward",
         ],
         asyncssh.SSHServerChannel: [
             "_process_exec_request",
             "_process_env_request",
+            "_process_auth_agent_req_at_openssh_dot_com_request",
+            "_process_x11_req_request",
+            "_report_response",
             "_process_close",
             "_start_session",
             "_discard_recv",
         ],
     }
+    overridden[asyncssh.SSHTCPChannel] = ["_open_forward"]
     for owner, names in overridden.items():
         for name in names:
             assert inspect.isfunction(inspect.getattr_static(owner, name)), f"{owner.__name__}.{name} is gone"
