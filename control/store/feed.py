@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Text, cast, delete, func, literal, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.store import counters
@@ -89,16 +89,25 @@ async def changed_after(session: AsyncSession, revision: int, limit: int) -> lis
     return list(rows)
 
 
-async def slice_after(session: AsyncSession, after: tuple[str, str], limit: int) -> list[Record]:
+class Stored(NamedTuple):
+    """A record as it lies here: its payload is JSON text, not read."""
+
+    kind: str
+    key: str
+    text: str
+
+
+async def slice_after(session: AsyncSession, after: tuple[str, str], limit: int) -> list[Stored]:
     """Up to `limit` records in the order of kind and key, starting after that of `after`."""
     kind, key = after
-    rows = await session.scalars(
-        select(Record)
-        .where(Record.payload.is_not(None), (Record.kind > kind) | ((Record.kind == kind) & (Record.key > key)))
+    text = cast(Record.payload, Text)
+    rows = await session.execute(
+        select(Record.kind, Record.key, text)
+        .where(Record.payload.is_not(None), tuple_(Record.kind, Record.key) > tuple_(literal(kind), literal(key)))
         .order_by(Record.kind, Record.key)
         .limit(limit)
     )
-    return list(rows)
+    return [Stored(*row) for row in rows]
 
 
 async def keys(session: AsyncSession) -> set[tuple[str, str]]:

@@ -8,12 +8,13 @@ in a thread.
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from control.domain.errors import Code, Problem
-from control.store import audit, feed, shares, tables
+from control.store import audit, feed, shares
 from control.store.engine import Database
 from control.store.secrets import Vault
 from control.store.signin import SignIn
@@ -23,10 +24,13 @@ from control.work.visits import Visits
 from gateway.contract.codec import Change, Record, decode_record
 from gateway.contract.feed import SLICE_RECORDS, Question
 from gateway.contract.routes import Certificate, Secret
+from gateway.contract.slices import Encoded, encoded
 
 log = logging.getLogger(__name__)
 
 _FIRST: Final = ("", "")
+_SEALED: Final = ("certificate", "secret")
+"""Kinds of records that have a private field."""
 
 
 class Feed:
@@ -69,8 +73,11 @@ class Feed:
         self._visits.lost(name)
         self._metrics.lost(name)
 
-    async def slices(self) -> AsyncIterator[tuple[list[Record], int, bool]]:
-        """All records. Each slice is a transaction of its own: what changes meanwhile is sent again by the watch."""
+    async def slices(self) -> AsyncIterator[tuple[list[Encoded], int, bool]]:
+        """All records, passed on unread but for those with a private field.
+
+        Each slice is a transaction of its own: what changes meanwhile is sent again by the watch.
+        """
         async with self._db.read() as session:
             revision = await feed.latest(session)
         after = _FIRST
@@ -79,7 +86,7 @@ class Feed:
                 rows = await feed.slice_after(session, after, SLICE_RECORDS + 1)
             last = len(rows) <= SLICE_RECORDS
             rows = rows[:SLICE_RECORDS]
-            yield [record for row in rows if (record := self._open(row)) is not None], revision, last
+            yield [self._passed_on(row) for row in rows], revision, last
             if last:
                 return
             after = (rows[-1].kind, rows[-1].key)
@@ -90,7 +97,7 @@ class Feed:
             rows = await feed.changed_after(session, revision, limit)
         if rows is None:
             return None
-        return [Change(row.revision, row.kind, row.key, self._open(row)) for row in rows]
+        return [Change(row.revision, row.kind, row.key, self._open(row.kind, row.payload)) for row in rows]
 
     async def wait_for(self, revision: int) -> None:
         """Returns when something newer than `revision` exists."""
@@ -142,11 +149,19 @@ class Feed:
         user_id, session_id = taken
         return {"ok": True, "user_id": user_id, "session_id": session_id, "grounds": []}
 
-    def _open(self, row: tables.Record) -> Record | None:
-        """The record with its private field opened; None for a tombstone."""
-        if row.payload is None:
+    def _passed_on(self, row: feed.Stored) -> Encoded:
+        """The record for a slice: what has a private field is opened, the rest goes as it lies."""
+        if row.kind not in _SEALED:
+            return Encoded(*row)
+        record = self._open(row.kind, json.loads(row.text))
+        assert record is not None, "a slice holds no tombstones"
+        return encoded(record)
+
+    def _open(self, kind: str, payload: Any) -> Record | None:
+        """The record of a payload, with its private field opened; None for a tombstone."""
+        if payload is None:
             return None
-        record = decode_record(row.kind, row.payload)
+        record = decode_record(kind, payload)
         match record:
             case Certificate():
                 key_pem = self._vault.open(f"certificate:{record.id}", record.key_pem)

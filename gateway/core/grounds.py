@@ -9,13 +9,16 @@ user:3  session:abc  token:12  key:9  client:8  grant:45  job:jupyter-17  entry:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any, Final
 
 from gateway.contract.codec import Record
 from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
 from gateway.contract.routes import Entry, Job, JobPhase, Level, Protocol, Service
 
 Claim = tuple[str, object]
+End = tuple[float, str]
+"""When a ground's time is over, in epoch seconds, and the ground."""
 
 
 def user_ground(user_id: int) -> str:
@@ -82,35 +85,48 @@ def expired(record: Record, now: float) -> bool:
 
 def claims(record: Record) -> tuple[Claim, ...]:
     """The grounds that a record gives, each with the facts it vouches for."""
-    return tuple(_claims(record))
+    claiming = _CLAIMING.get(type(record))
+    return claiming(record) if claiming else ()  # certificates, authorities and secrets give no ground
 
 
-def _claims(record: Record) -> Iterable[Claim]:
-    match record:
-        case User() if not record.disabled:
-            yield user_ground(record.id), record.name
-        case Key():
-            yield key_ground(record.id), (record.user_id, record.fingerprint)
-        case Session():
-            yield session_ground(record.id), (record.user_id, record.token_hash)
-        case Token():
-            yield token_ground(record.id), (record.user_id, record.token_hash, record.scope, record.entry_id)
-        case ClientCertificate():
-            yield client_ground(record.id), (record.user_id, record.entry_id, record.fingerprint)
-        case Grant():
-            yield grant_ground(record.id), (record.entry_id, record.user_id)
-        case Job() if record.phase is not JobPhase.ENDED:
-            yield job_ground(record.id), (record.owner_id, record.engine)
-        case Entry():
-            yield from _entry_claims(record)
-        case _:
-            return  # certificates, authorities, secrets, disabled people and ended jobs give no ground
+def ends(record: Record) -> list[End]:
+    """When the record's time is over, with the ground that goes then; nothing for what has no end."""
+    end = expires_at(record)
+    return [] if end is None else [(end, ground) for ground, _ in claims(record)]
 
 
-def _entry_claims(entry: Entry) -> Iterable[Claim]:
-    place = (entry.protocol, entry.port, entry.job_id, entry.owner_id, entry.target)
-    yield entry_ground(entry.id), place
-    if open_to_users(entry):
-        yield entry_ground(entry.id, "login"), None
-    if open_to_anyone(entry):
-        yield entry_ground(entry.id, "open"), None
+def _user_claims(user: User) -> tuple[Claim, ...]:
+    return () if user.disabled else ((user_ground(user.id), user.name),)
+
+
+def _job_claims(job: Job) -> tuple[Claim, ...]:
+    return () if job.phase is JobPhase.ENDED else ((job_ground(job.id), (job.owner_id, job.engine)),)
+
+
+def _token_claims(token: Token) -> tuple[Claim, ...]:
+    return ((token_ground(token.id), (token.user_id, token.token_hash, token.scope, token.entry_id)),)
+
+
+def _client_claims(client: ClientCertificate) -> tuple[Claim, ...]:
+    return ((client_ground(client.id), (client.user_id, client.entry_id, client.fingerprint)),)
+
+
+def _entry_claims(entry: Entry) -> tuple[Claim, ...]:
+    place = (entry_ground(entry.id), (entry.protocol, entry.port, entry.job_id, entry.owner_id, entry.target))
+    if not open_to_users(entry):
+        return (place,)
+    login = (entry_ground(entry.id, "login"), None)
+    return (place, login, (entry_ground(entry.id, "open"), None)) if open_to_anyone(entry) else (place, login)
+
+
+_CLAIMING: Final[dict[type[object], Callable[[Any], tuple[Claim, ...]]]] = {
+    # Any: under each shape stands the function for that shape
+    User: _user_claims,
+    Key: lambda key: ((key_ground(key.id), (key.user_id, key.fingerprint)),),
+    Session: lambda session: ((session_ground(session.id), (session.user_id, session.token_hash)),),
+    Token: _token_claims,
+    ClientCertificate: _client_claims,
+    Grant: lambda grant: ((grant_ground(grant.id), (grant.entry_id, grant.user_id)),),
+    Job: _job_claims,
+    Entry: _entry_claims,
+}

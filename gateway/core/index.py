@@ -3,12 +3,16 @@
 State: one set of records with its reverse indexes. A list from control fills one slice by slice; once
 it is the Table's, only the Table edits it. The answers depend on the set of records alone, never on
 the order in which they came.
+
+It is made for 100,000 entries: a name leads straight to the record that bears it, and to a dict of
+bearers only where several do, because a small dict for each name took most of the memory and of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TypeVar, cast
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Final, TypeVar, cast
 
 from gateway.contract.codec import RECORD_KINDS, Record
 from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
@@ -18,6 +22,11 @@ from gateway.core.grounds import claims
 R = TypeVar("R", bound=Record)
 Name = tuple[str, Hashable]
 """A word that tells what sort of name it is, and the name."""
+Bearers = Record | dict[str, Record]
+"""The one record that bears a name, or all that do by their keys."""
+
+_CRUMB: Final = 2000
+"""Names that are forgotten in one step when a whole set is given up: about a millisecond."""
 
 
 class Index:
@@ -26,18 +35,24 @@ class Index:
     def __init__(self) -> None:
         """An empty set."""
         self._records: dict[type[object], dict[str, Record]] = {shape: {} for shape in RECORD_KINDS.values()}
-        self._names: dict[type[object], dict[Name, dict[str, Record]]] = {shape: {} for shape in RECORD_KINDS.values()}
-        self._claims: dict[str, tuple[object, Record]] = {}
+        self._names: dict[type[object], defaultdict[str, dict[Hashable, Bearers]]] = {
+            shape: defaultdict(dict) for shape in RECORD_KINDS.values()
+        }
+        self._givers: dict[str, Record] = {}
 
     def put(self, record: Record) -> Record | None:
         """Adds the record in place of the one of its kind and key, which is returned."""
         shape, key = type(record), str(record.id)
-        before = self._take(shape, key)
-        self._records[shape][key] = record
-        for name in _names(record):
-            self._names[shape].setdefault(name, {})[key] = record
-        for ground, facts in claims(record):
-            self._claims[ground] = facts, record
+        records = self._records[shape]
+        before = self._take(shape, key) if key in records else None
+        records[key] = record
+        names = self._names[shape]
+        for word, name in _names(record):
+            held = names[word].setdefault(name, record)
+            if held is not record:
+                self._share(names[word], name, held, record)
+        for ground, _ in claims(record):
+            self._givers[ground] = record
         return before
 
     def drop(self, kind: str, key: str) -> Record | None:
@@ -46,15 +61,7 @@ class Index:
 
     def giver(self, ground: str) -> Record | None:
         """The record that gives this ground."""
-        claim = self._claims.get(ground)
-        return claim and claim[1]
-
-    def lost_in(self, later: Index) -> frozenset[str]:
-        """The grounds that stand here and not in `later`, or there with other facts."""
-        kept = later._claims  # another of our own kind
-        return frozenset(
-            ground for ground, (facts, _) in self._claims.items() if ground not in kept or kept[ground][0] != facts
-        )
+        return self._givers.get(ground)
 
     def all(self) -> Iterable[Record]:
         """Every record."""
@@ -68,28 +75,62 @@ class Index:
         """All records of a shape, by id."""
         return sorted(cast("Iterable[R]", self._records[shape].values()), key=_order)
 
+    def missing_in(self, later: Index) -> Iterable[Record]:
+        """The records whose kind and key `later` does not have."""
+        for shape, records in self._records.items():
+            for key in records.keys() - later._records[shape].keys():  # another of our own kind
+                yield records[key]
+
     def many(self, shape: type[R], word: str, name: Hashable) -> list[R]:
         """The records that bear a name, by id."""
-        return sorted(cast("Iterable[R]", self._names[shape].get((word, name), {}).values()), key=_order)
+        return sorted(cast("Iterable[R]", self._bearers(shape, word, name)), key=_order)
 
     def first(self, shape: type[R], word: str, name: Hashable) -> R | None:
         """Of the records that bear a name, the one of the lowest id."""
-        bearers = self._names[shape].get((word, name))
-        return cast("R", min(bearers.values(), key=_order)) if bearers else None
+        held = self._names[shape][word].get(name)
+        return cast("R | None", min(held.values(), key=_order) if isinstance(held, dict) else held)
 
     def names(self, shape: type[R], word: str) -> list[Hashable]:
         """All names of one sort that records of a shape bear."""
-        return [name for sort, name in self._names[shape] if sort == word]
+        return list(self._names[shape][word])
+
+    def crumble(self) -> Iterator[None]:
+        """Forgets everything, a little with each step: giving up a large set at once would hold up the loop."""
+        parts: list[dict[Any, Any]] = [self._givers, *self._records.values()]
+        parts += [held for words in self._names.values() for held in words.values()]
+        for part in parts:
+            while part:
+                for _ in range(min(_CRUMB, len(part))):
+                    part.popitem()
+                yield
+
+    def _bearers(self, shape: type[object], word: str, name: Hashable) -> Iterable[Record]:
+        held = self._names[shape][word].get(name)
+        if isinstance(held, dict):
+            return held.values()
+        return () if held is None else (held,)
+
+    @staticmethod
+    def _share(named: dict[Hashable, Bearers], name: Hashable, held: Bearers, record: Record) -> None:
+        """Another record bears the name, too."""
+        if isinstance(held, dict):
+            held[str(record.id)] = record
+        else:
+            named[name] = {str(held.id): held, str(record.id): record}
 
     def _take(self, shape: type[object], key: str) -> Record | None:
         record = self._records[shape].pop(key, None)
-        for name in () if record is None else _names(record):
-            bearers = self._names[shape][name]
-            del bearers[key]
-            if not bearers:
-                del self._names[shape][name]
+        for word, name in () if record is None else _names(record):
+            named = self._names[shape][word]
+            held = named.get(name)
+            if isinstance(held, dict):
+                held.pop(key, None)
+                if len(held) == 1:
+                    (named[name],) = held.values()
+            elif held is record:  # else the record bore the name twice
+                del named[name]
         for ground, _ in () if record is None else claims(record):
-            del self._claims[ground]
+            del self._givers[ground]
         return record
 
 
@@ -99,39 +140,39 @@ def fixed_ssh(entry: Entry) -> bool:
 
 
 def _names(record: Record) -> Iterable[Name]:
-    match record:
-        case User():
-            yield "name", record.name
-        case Key() | ClientCertificate():
-            yield "fingerprint", record.fingerprint
-        case Session() | Token():
-            yield "hash", record.token_hash
-        case Grant():
-            yield "user", record.user_id
-            yield "pair", (record.entry_id, record.user_id)
-        case Job():
-            yield "name", record.name
-            yield "owner", record.owner_id
-        case Entry():
-            yield from _entry_names(record)
-        case Certificate():
-            for name in record.names:
-                yield "name", name.rstrip(".").lower()
-            if record.default:
-                yield "default", True
-        case _:
-            return  # authorities and secrets are found by going through all of them
+    naming = _NAMING.get(type(record))
+    return naming(record) if naming else ()  # what has no names is found by going through all of its kind
 
 
-def _entry_names(entry: Entry) -> Iterable[Name]:
-    yield "label", entry.label
+def _entry_names(entry: Entry) -> list[Name]:
+    names: list[Name] = [("label", entry.label)]
     if entry.protocol is not Protocol.SSH:
-        yield "host", (entry.host.lower(), entry.port)
-        yield "name", entry.host.lower()
+        host = entry.host.lower()
+        names += (("host", (host, entry.port)), ("name", host))
     if entry.port_kind is PortKind.RANDOM:
-        yield "port", entry.port
+        names.append(("port", entry.port))
     if fixed_ssh(entry):
-        yield "ssh", entry.job_id
+        names.append(("ssh", entry.job_id))
+    return names
+
+
+def _certificate_names(certificate: Certificate) -> list[Name]:
+    names: list[Name] = [("name", name.rstrip(".").lower()) for name in certificate.names]
+    return [*names, ("default", True)] if certificate.default else names
+
+
+_NAMING: Final[dict[type[object], Callable[[Any], Iterable[Name]]]] = {
+    # Any: under each shape stands the function for that shape
+    User: lambda user: (("name", user.name),),
+    Key: lambda key: (("fingerprint", key.fingerprint),),
+    ClientCertificate: lambda client: (("fingerprint", client.fingerprint),),
+    Session: lambda session: (("hash", session.token_hash),),
+    Token: lambda token: (("hash", token.token_hash),),
+    Grant: lambda grant: (("user", grant.user_id), ("pair", (grant.entry_id, grant.user_id))),
+    Job: lambda job: (("name", job.name), ("owner", job.owner_id)),
+    Entry: _entry_names,
+    Certificate: _certificate_names,
+}
 
 
 def _order(record: Record) -> tuple[int, str]:

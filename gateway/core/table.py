@@ -16,8 +16,9 @@ from gateway.contract.challenges import Challenge
 from gateway.contract.codec import Change, Record
 from gateway.contract.people import ClientCertificate, Grant, Key, Session, Token, User
 from gateway.contract.routes import Authority, Certificate, Entry, Job, JobPhase, Protocol, Secret
-from gateway.core.grounds import Claim, claims, expired, expires_at
+from gateway.core.grounds import Claim, End, claims, ends, expired
 from gateway.core.index import Index, fixed_ssh
+from gateway.core.listing import Listing
 
 
 class Way(NamedTuple):
@@ -36,23 +37,26 @@ class Table:
         self.confirmed_at = 0.0
         self._max_stale_s = max_stale_s
         self._index = Index()
-        self._expiries: list[tuple[float, str]] = []
+        self._expiries: list[End] = []
 
     # Edits: none of them awaits, so that nobody ever reads half of one.
 
     def replace(self, records: Iterable[Record], revision: int) -> frozenset[str]:
         """Holds exactly these records from now on; returns the grounds that no longer stand."""
-        fresh = Index()
-        for record in records:
-            fresh.put(record)
-        return self.adopt(fresh, revision)
+        listing = self.listing()
+        listing.take(records)
+        return self.adopt(listing, revision)
 
-    def adopt(self, fresh: Index, revision: int) -> frozenset[str]:
-        """The same with records that were indexed slice by slice; the index is the table's from now on."""
-        before, self._index, self.revision = self._index, fresh, revision
-        self._expiries = [end for record in fresh.all() for end in _ends(record)]
+    def listing(self) -> Listing:
+        """A list to be filled slice by slice and then adopted. Meanwhile the table serves on and must not be edited."""
+        return Listing(self._index)
+
+    def adopt(self, listing: Listing, revision: int) -> frozenset[str]:
+        """The same as `replace` with a list that came slice by slice; its index is the table's from now on."""
+        lost = listing.lost()
+        self._index, self._expiries, self.revision = listing.index, listing.ends, revision
         heapq.heapify(self._expiries)
-        return before.lost_in(fresh)
+        return lost
 
     def apply(self, change: Change) -> frozenset[str]:
         """Puts or takes away one record; returns the grounds that no longer stand."""
@@ -61,7 +65,7 @@ class Table:
             before, after = self._index.drop(change.kind, change.key), _claims(None)
         else:
             before, after = self._index.put(change.record), claims(change.record)
-            for end in _ends(change.record):
+            for end in ends(change.record):
                 heapq.heappush(self._expiries, end)
         return frozenset(claim[0] for claim in _claims(before) if claim not in after)
 
@@ -75,7 +79,7 @@ class Table:
         while self._expiries and self._expiries[0][0] <= now:
             due = heapq.heappop(self._expiries)
             record = self._index.giver(due[1])
-            if record is not None and due in _ends(record):  # else its end was moved or it was taken away
+            if record is not None and due in ends(record):  # else its end was moved or it was taken away
                 over.add(due[1])
         return frozenset(over)
 
@@ -205,12 +209,6 @@ class Table:
         """The secrets for a use (`ticket`, `ssh-host`), the one that signs first."""
         mine = [secret for secret in self._index.whole(Secret) if secret.use == use]
         return sorted(mine, key=lambda secret: secret.generation, reverse=True)
-
-
-def _ends(record: Record) -> list[tuple[float, str]]:
-    """When the record's time is over, and the ground that goes with it."""
-    end = expires_at(record)
-    return [] if end is None else [(end, ground) for ground, _ in claims(record)]
 
 
 def _claims(record: Record | None) -> tuple[Claim, ...]:

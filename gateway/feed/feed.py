@@ -20,13 +20,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway import cancellation
-from gateway.contract.codec import Change, decode_change, decode_record
+from gateway import cancellation, garbage
+from gateway.contract import slices
+from gateway.contract.codec import Change, decode_change
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, REPORT_S, Question
 from gateway.contract.visits import VisitsReport, encode_report
-from gateway.core.index import Index
+from gateway.core.listing import Listing
 from gateway.core.table import Table
-from gateway.feed.lines import Lines
+from gateway.feed.lines import Lines, parsed
 
 log = logging.getLogger(__name__)
 
@@ -167,27 +168,31 @@ class Feed:
     async def _list(self, lines: Lines, held: _Held) -> None:
         """Takes a whole list, slice by slice, and puts it in place in one step."""
         await lines.write({"list": {}})
-        index, revision = await self._slices(lines)
-        self._edited(self._table.adopt(index, revision))  # no await between the edit and the cuts
+        with garbage.kept_waiting():
+            listing, revision = await self._slices(lines)
+            self._edited(self._table.adopt(listing, revision))  # no await between the edit and the cuts
+            garbage.keep(listing.fresh)
         held.revision = revision
         await self._acknowledge(lines, held)
         self._listed.set()
         self._online.set()
         await lines.write(self._ports())
+        for _ in listing.forget_old():
+            await asyncio.sleep(0)
 
-    async def _slices(self, lines: Lines) -> tuple[Index, int]:
-        """The list, indexed as it comes: the loop turns after each slice, however long the list is."""
-        index = Index()
+    async def _slices(self, lines: Lines) -> tuple[Listing, int]:
+        """The list, indexed as it comes."""
+        listing = self._table.listing()
         while True:
-            message = await self._hear(lines)
-            match message:
-                case {"slice": {"records": list(items), "revision": int(revision), "last": bool(last)}}:
-                    for item in items:
-                        index.put(decode_record(item["kind"], item["record"]))
-                    if last:
-                        return index, revision
-                case _:
-                    self._take_other(message)
+            line = await self._hear_line(lines)
+            if not line.startswith(slices.START):
+                self._take_other(parsed(line))
+                continue
+            part = slices.read_slice(line)
+            listing.take(part.records)
+            if part.last:
+                return listing, part.revision
+            await asyncio.sleep(0)  # several slices may have come at once: the loop turns after each
 
     async def _watch(self, lines: Lines, held: _Held) -> None:
         """Applies changes as they come; returns when control says that we must list again."""
@@ -229,6 +234,7 @@ class Feed:
             self._report_due.clear()
             for part in news():
                 await lines.write({"report": {"visits": encode_report(part)}})
+                await asyncio.sleep(0)  # a full house is many parts, and a write seldom waits
             unknown, self._unknown = self._unknown, []
             if unknown:
                 await lines.write({"report": {"visits": encode_report(VisitsReport(gone=tuple(unknown)))}})
@@ -242,9 +248,12 @@ class Feed:
         asyncio.get_running_loop().call_later(_CUT_TOLD_S, self._report_due.set)  # once their tasks have ended
 
     async def _hear(self, lines: Lines) -> dict[str, Any]:
+        return parsed(await self._hear_line(lines))
+
+    async def _hear_line(self, lines: Lines) -> bytes:
         try:
             async with asyncio.timeout(self._silence_s):
-                return await lines.read()
+                return await lines.read_line()
         except TimeoutError as fault:
             raise ConnectionError(f"control said nothing for {self._silence_s} s") from fault
 

@@ -37,23 +37,26 @@ class Lines:
 
     async def read(self) -> dict[str, Any]:
         """The next message. Raises ConnectionError when the stream ended or carries anything else."""
+        return parsed(await self.read_line())
+
+    async def read_line(self) -> bytes:
+        """The next message as it came, for who reads it otherwise. Raises ConnectionError when the stream ended."""
         try:
-            line = await self._reader.readuntil(b"\n")
-            message = json.loads(line)
+            return await self._reader.readuntil(b"\n")
         except asyncio.IncompleteReadError as fault:
             raise ConnectionError("the peer ended the feed") from fault
-        except (asyncio.LimitOverrunError, ValueError) as fault:
-            raise ConnectionError(f"a line of the feed is too long or no JSON: {fault}") from fault
-        if not isinstance(message, dict):
-            raise ConnectionError("a line of the feed is no object")
-        return message
+        except asyncio.LimitOverrunError as fault:
+            raise ConnectionError(f"a line of the feed is too long: {fault}") from fault
 
     async def write(self, message: Mapping[str, Any]) -> None:
         """Sends a message and waits until the peer keeps up.
 
         Raises LineTooLongError, or ConnectionError when the peer is gone or did not read for `write_s` seconds.
         """
-        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        await self.write_line(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+    async def write_line(self, line: bytes) -> None:
+        """The same with a message that is a line already, its end included."""
         if len(line) > LINE_LIMIT:
             raise LineTooLongError(f"a line of {len(line)} bytes is over the limit of {LINE_LIMIT}")
         self._writer.write(line)
@@ -68,3 +71,14 @@ class Lines:
         self._writer.transport.abort()
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The message of a line. Raises ConnectionError when it is none."""
+    try:
+        message = json.loads(line)
+    except ValueError as fault:
+        raise ConnectionError(f"a line of the feed is no JSON: {fault}") from fault
+    if not isinstance(message, dict):
+        raise ConnectionError("a line of the feed is no object")
+    return message

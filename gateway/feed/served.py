@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator
 from typing import Any, Final, Protocol
 
 from gateway import cancellation
-from gateway.contract.codec import Change, Record, encode_change, encode_record, key_of, kind_of
+from gateway.contract.codec import Change, encode_change
 from gateway.contract.feed import FEED_VERSION, HEARTBEAT_S, LEASE_S, SLICE_RECORDS, Question
+from gateway.contract.slices import Encoded, slice_line
 from gateway.contract.visits import VisitsReport, decode_report
 from gateway.feed.lines import Lines, LineTooLongError
 
@@ -33,7 +34,7 @@ class FeedSource(Protocol):
     def epoch(self) -> str:
         """Names the database: another epoch, other revisions."""
 
-    def slices(self) -> AsyncIterator[tuple[list[Record], int, bool]]:
+    def slices(self) -> AsyncIterator[tuple[list[Encoded], int, bool]]:
         """All records in slices, each with the list's revision and whether it is the last.
 
         The revision is read no later than the first record: what changed while the list was read is
@@ -225,10 +226,9 @@ class _Connection:
         async for records, revision, last in self._source.slices():
             await self._send_slice(records, revision, last)
 
-    async def _send_slice(self, records: list[Record], revision: int, last: bool) -> None:
-        plain = [{"kind": kind_of(r), "key": key_of(r), "record": encode_record(r)} for r in records]
+    async def _send_slice(self, records: list[Encoded], revision: int, last: bool) -> None:
         try:
-            await self._lines.write({"slice": {"records": plain, "revision": revision, "last": last}})
+            await self._lines.write_line(slice_line(records, revision, last=last))
         except LineTooLongError:
             middle = len(records) // 2
             if not middle:

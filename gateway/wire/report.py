@@ -30,16 +30,17 @@ class Told:
         self._first = True
 
     def news(self) -> Iterator[VisitsReport]:
-        """What control does not know yet, in parts of at most BATCH visits; nothing when nothing changed."""
+        """What control does not know yet, in parts of at most BATCH visits; nothing when nothing changed.
+
+        The loop may turn between two parts: each tells what is true when it is taken.
+        """
         live = self._visits.live()
         gone = [name for name in self._told if name not in live]
         opened = [visit for name, visit in live.items() if name not in self._told]
         moved = [visit for name, visit in live.items() if self._told.get(name) not in (None, visit.counts())]
         for name in gone:
             del self._told[name]
-        self._told |= {visit.id: visit.counts() for visit in (*opened, *moved)}
-        counts = ((visit.id, visit.counts()) for visit in moved)
-        yield from self._parts(iter([_live(visit) for visit in opened]), counts, iter(gone))
+        yield from self._parts(map(self._open, opened), map(self._counts, moved), iter(gone))
 
     def _parts(
         self, opened: Iterator[LiveVisit], counts: Iterator[tuple[str, tuple[int, int]]], gone: Iterator[str]
@@ -50,6 +51,14 @@ class Told:
                 return
             self._first = False
             yield part
+
+    def _open(self, visit: Visit) -> LiveVisit:
+        self._told[visit.id] = visit.counts()
+        return _live(visit)
+
+    def _counts(self, visit: Visit) -> tuple[str, tuple[int, int]]:
+        self._told[visit.id] = visit.counts()
+        return visit.id, visit.counts()
 
 
 def _some(items: Iterable[T]) -> tuple[T, ...]:

@@ -25,6 +25,7 @@ from control.work.visits import Visits
 from gateway.contract.feed import Question
 from gateway.contract.people import User
 from gateway.contract.routes import Certificate, Secret
+from gateway.contract.slices import read_slice, slice_line
 from tests.control.work.conftest import DOORS, Clock
 
 VAULT = Vault(b"k" * 32)
@@ -65,7 +66,8 @@ async def test_slices_hold_everything_with_private_fields_open(
         (2, latest, False),
         (1, latest, True),
     ]
-    records = [record for part, _, _ in found for record in part]
+    lines = [slice_line(part, revision, last=last) for part, revision, last in found]
+    records = [record for line in lines for record in read_slice(line).records]
     assert [record.key_pem for record in records if isinstance(record, Certificate)] == ["key"]
     assert [record.value for record in records if isinstance(record, Secret)] == ["the ticket key"]
 

@@ -9,6 +9,7 @@ import pytest
 from gateway.contract.codec import Record
 from gateway.contract.people import User
 from gateway.contract.routes import Certificate, Entry, PortKind, Protocol
+from gateway.core import index as index_module
 from gateway.core.index import Index, fixed_ssh
 from tests.gateway import world
 
@@ -123,11 +124,35 @@ def test_a_ground_leads_to_the_record_that_gives_it() -> None:
     assert index.giver("user:3") is None
 
 
-def test_two_sets_tell_which_grounds_were_lost() -> None:
-    """A ground is lost when nobody gives it any more, or when it vouches for other facts."""
+def test_a_name_that_a_record_bears_twice_is_one_name() -> None:
+    """`a.example` and `A.example.` of one certificate come and go together."""
+    index = Index()
+    index.put(Certificate("a", ("a.example", "A.example."), "chain", "key"))
+    assert index.many(Certificate, "name", "a.example") == [
+        Certificate("a", ("a.example", "A.example."), "chain", "key")
+    ]
+    index.drop("certificate", "a")
+    assert index.names(Certificate, "name") == []
+
+
+def test_what_another_set_lacks_is_told() -> None:
+    """By kind and key, whatever else the records say."""
     before, after = Index(), Index()
     for record in (world.user(1), world.user(2, "bob"), world.key(9)):
         before.put(record)
-    for record in (world.user(1), world.key(9, fingerprint="SHA256:other"), world.user(4, "dora")):
+    for record in (world.user(1, "renamed"), world.key(9, fingerprint="SHA256:other"), world.user(4, "dora")):
         after.put(record)
-    assert before.lost_in(after) == {"user:2", "key:9"}
+    assert list(before.missing_in(after)) == [world.user(2, "bob")]
+
+
+def test_a_set_crumbles_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the end nothing is left, and no step takes more than a few names."""
+    monkeypatch.setattr(index_module, "_CRUMB", 10)
+    index = Index()
+    for number in range(1, 26):
+        index.put(world.entry(number))
+    steps = len(list(index.crumble()))
+    assert steps == 5 * 3  # records, grounds, and three sorts of names
+    assert list(index.all()) == []
+    assert index.first(Entry, "name", world.entry(1).host) is None
+    assert index.giver("entry:1") is None

@@ -9,6 +9,7 @@ from typing import Any
 
 from gateway.contract.codec import Change, Record, key_of, kind_of
 from gateway.contract.feed import Question
+from gateway.contract.slices import Encoded, encoded
 from gateway.contract.visits import LiveVisit, VisitsReport
 
 
@@ -75,10 +76,10 @@ class MemorySource:
 
     # The FeedSource protocol.
 
-    async def slices(self) -> AsyncIterator[tuple[list[Record], int, bool]]:
+    async def slices(self) -> AsyncIterator[tuple[list[Encoded], int, bool]]:
         """All records, a few at a time."""
         revision = self.revision
-        records = [change.record for change in self.changes.values() if change.record is not None]
+        records = [encoded(change.record) for change in self.changes.values() if change.record is not None]
         for start in range(0, max(len(records), 1), self._slice_size):
             await asyncio.sleep(0)
             yield records[start : start + self._slice_size], revision, start + self._slice_size >= len(records)

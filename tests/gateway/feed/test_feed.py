@@ -14,7 +14,9 @@ import pytest
 
 from gateway.contract.calls import listen
 from gateway.contract.feed import Question
+from gateway.contract.slices import encoded, slice_line
 from gateway.contract.visits import VisitsReport
+from gateway.core.listing import Listing
 from gateway.core.table import Table
 from gateway.feed import feed as feed_module
 from gateway.feed.feed import Feed, Reports
@@ -216,15 +218,56 @@ async def test_a_control_that_does_not_welcome_is_left(tmp_path: Path, listener:
             await lines.read()
 
 
-async def test_an_unexpected_fault_does_not_end_the_feed(
+async def test_a_slice_of_another_shape_begins_a_new_connection(
     tmp_path: Path, listener: socket.socket, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A slice of a shape that nobody foresaw is logged, and control asked again."""
+    """It is told in the log without what it says, and control asked again."""
     gateway = Gateway(tmp_path)
     async with running(gateway):
         async with bare_control(listener) as lines:
             await expect(lines, "list")
-            await lines.write({"slice": {"records": [{}], "revision": 1, "last": True}})
+            await lines.write({"slice": {"records": [{"secret": "hidden"}], "revision": 1, "last": True}})
+            with pytest.raises(ConnectionError):
+                await until_said(lines, {"never": 1})
+        async with bare_control(listener) as lines:
+            await expect(lines, "list")
+    assert "a slice of another shape" in caplog.text
+    assert "hidden" not in caplog.text
+
+
+async def test_slices_that_came_at_once_let_others_run_in_between(tmp_path: Path, listener: socket.socket) -> None:
+    """However many lie in the buffer, the loop turns after each; other messages may come between them."""
+    gateway, turns = Gateway(tmp_path), 0
+
+    async def others() -> None:
+        nonlocal turns
+        while gateway.table.revision == 0:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with running(gateway), bare_control(listener) as lines:
+        await expect(lines, "list")
+        parts = [slice_line([encoded(world.user(n, f"u{n}"))], 5, last=n == 50) for n in range(1, 51)]
+        async with asyncio.TaskGroup() as group:
+            counting = group.create_task(others())
+            await lines.write_line(b"".join([*parts[:25], b'{"cut":{"visits":["v"]}}\n', *parts[25:]]))
+            await gateway.holds(5)
+            counting.cancel()
+    assert turns >= 50
+    assert gateway.cut == ["v"]
+    assert gateway.table.user(50) == world.user(50, "u50")
+
+
+async def test_an_unexpected_fault_does_not_end_the_feed(
+    tmp_path: Path, listener: socket.socket, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody foresaw is logged, and control asked again."""
+    monkeypatch.delattr(Listing, "take")
+    gateway = Gateway(tmp_path)
+    async with running(gateway):
+        async with bare_control(listener) as lines:
+            await expect(lines, "list")
+            await lines.write({"slice": {"records": [], "revision": 1, "last": True}})
             with pytest.raises(ConnectionError):
                 await until_said(lines, {"never": 1})
         async with bare_control(listener) as lines:
