@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
 from contextlib import AsyncExitStack
@@ -11,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from gateway.contract.routes import Level
+from gateway.core.refusals import Code, Refusal
+from gateway.entries import http
+from gateway.entries.http.upstream import QUIET_S
+from gateway.entries.pages import callback_page, refusal_page
 from tests.gateway.entries.http.house import House, open_house, visit
 
 STREAMS = 150
+SWEEP_S = 0.05
 
 
 def asks(house: House, path: str = "/", more: str = "") -> str:
@@ -118,3 +124,51 @@ async def test_a_request_without_a_host_is_refused_without_a_look_up(tmp_path: P
         async with asyncio.timeout(1):
             await peer.send("GET / HTTP/1.0\n\n")
             assert (await peer.response())[0] == 400
+
+
+async def test_an_app_may_think_for_most_of_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B63: the clock leaps while the app thinks; no other timer gives up on its answer, and that one does."""
+    loop, ahead = asyncio.get_running_loop(), 0.0
+    real = loop.time
+    monkeypatch.setattr(loop, "time", lambda: real() + ahead)
+    monkeypatch.setattr(http, "SWEEP_S", SWEEP_S)
+    asked, think = asyncio.Event(), asyncio.Event()
+
+    async def thinks(reader: Reader, writer: Writer) -> None:
+        while await reader.readuntil(b"\r\n\r\n"):
+            asked.set()
+            await think.wait()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    async with open_house(tmp_path, thinks) as house, visit(house) as peer:
+        await peer.send(asks(house))
+        await asked.wait()
+        ahead += QUIET_S - 60
+        await asyncio.sleep(2 * SWEEP_S)  # each connection was looked at
+        think.set()
+        assert (await peer.response())[2] == b"ok"
+        think.clear()
+        asked.clear()
+        await peer.send(asks(house, "/again"))
+        await asked.wait()
+        ahead += QUIET_S + 60
+        status, head, _ = await peer.response()
+        assert (status, b"X-Starlight-Reason: timeout\r\n" in head) == (504, True)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_our_pages_leave_nothing_in_an_apps_origin(language: str) -> None:
+    """B72: a service worker or stored word of ours would outlive the page, in what is the app's own place."""
+    pages = [callback_page(language, "nonce"), *(refusal_page(Refusal(code), language, "http://c") for code in Code)]
+    for page in pages:
+        for word in ("serviceWorker", "Storage", "indexedDB", "caches", "document.cookie"):
+            assert word not in page.html
+
+
+async def test_links_carry_the_port_people_came_by(tmp_path: Path) -> None:
+    """B73: without it a link leads to another server, or to none."""
+    async with open_house(tmp_path, echo_heads) as house, visit(house) as peer:
+        await peer.send(f"GET /deep HTTP/1.1\nHost: {house.host}\n\n")
+        status, _, body = await peer.response()
+        assert status == 401
+        assert json.loads(body)["login_url"] == f"http://{house.entry.host}:{house.port}/"
