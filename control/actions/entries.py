@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -13,14 +14,15 @@ from control.actions.domains import claim_of, give
 from control.actions.doors import doors_of
 from control.actions.reserved import reserved_ports
 from control.actions.rights import own_entry, own_job, passable_entry, removable_entry
-from control.domain.entries import ENTRIES_PER_JOB, EntrySpec
+from control.domain.entries import ENTRIES_PER_JOB, WEB, EntrySpec
 from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
+from control.domain.limits import print_limits, read_limits
 from control.domain.origins import read_origins
 from control.store import domains, entries, feed, people, shares
 from control.store.domain_tables import EntryDomain
 from control.store.tables import Entry, Job
-from gateway.contract.routes import Level, Protocol, Service
+from gateway.contract.routes import Level, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,25 @@ async def set_origins(ctx: Context, who: Person, reference: str, plain: list[str
         raise invalid(fault("cors_origins", FieldCode.INVALID, why=why))
     async with acting(ctx, who, "entry.origins", f"entry:{reference}") as act:
         entry, _ = await own_entry(act.session, who, reference)
-        if origins and entry.protocol not in (Protocol.HTTP, Protocol.HTTPS):
+        if origins and entry.protocol not in WEB:
             raise invalid(fault("cors_origins", FieldCode.NOT_ALLOWED))
         act.detail |= {"origins": list(origins)}
         revision = await entries.set_origins(act.session, entry, origins, act.now)
+    return await settle(ctx, revision)
+
+
+async def set_limits(ctx: Context, who: Person, reference: str, plain: dict[str, Any]) -> Withdrawal:
+    """Changes what the owner allows at most; connections that are open go on.
+
+    Raises ProblemError NOT_FOUND, JOB_ENDED, or INVALID_INPUT.
+    """
+    async with acting(ctx, who, "entry.limits", f"entry:{reference}") as act:
+        entry, _ = await own_entry(act.session, who, reference)
+        limits, faults = read_limits(plain, "", is_web=entry.protocol in WEB)
+        if faults:
+            raise invalid(*faults)
+        act.detail |= {"from": dict(entry.limits), "to": print_limits(limits)}
+        revision = await entries.set_limits(act.session, entry, limits, act.now)
     return await settle(ctx, revision)
 
 

@@ -10,7 +10,15 @@ from control.actions import domains, entries, tokens
 from control.actions.acting import Withdrawal
 from control.api.asked import Asked
 from control.api.route import Body, route
-from control.api.shapes.entries import ChangedEntry, Entry, EntrySpec, LevelWord, print_entry, read_spec
+from control.api.shapes.entries import (
+    ChangedEntry,
+    Entry,
+    EntrySpec,
+    LevelWord,
+    Limits,
+    print_entry,
+    read_spec,
+)
 from control.api.shapes.people import MadeToken, print_made_token
 from control.api.values import Line, Pem, Secret, When, Withdrawn, print_withdrawn
 from control.domain.domains import read_wish
@@ -20,13 +28,15 @@ from gateway.contract.routes import Level
 
 
 class EntryChange(Body):
-    """What to change of an entry: who may pass, whose pages may call it, its own domain, or what serves that.
+    """What to change of an entry: who may pass, whose pages may call it, limits, its own domain, or what serves that.
 
-    Certificate and key come together; the old pair is served until the new one is found good.
+    Certificate and key come together; the old pair is served until the new one is found good. `limits` replace those
+    that are set; `{}` takes all away.
     """
 
     level: LevelWord | None = None
     cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] | None = None
+    limits: Limits | None = None
     domain: Line | None = None
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
@@ -57,13 +67,16 @@ async def change_entry(asked: Asked, entry: str, body: EntryChange) -> ChangedEn
     wish, faults = read_wish(body.model_dump(exclude_none=True), "", has_domain=body.domain is None)
     if faults:
         raise invalid(*faults)
-    if body.level is None and wish is None and body.cors_origins is None:
+    if body.level is None and wish is None and body.cors_origins is None and body.limits is None:
         raise invalid(fault("level", FieldCode.REQUIRED))
     withdrawal = Withdrawal((), None)
     if wish is not None:
         withdrawal = await domains.replace(asked.ctx, asked.who, entry, wish)
     if body.cors_origins is not None:
         withdrawal = await entries.set_origins(asked.ctx, asked.who, entry, body.cors_origins)
+    if body.limits is not None:
+        plain = body.limits.model_dump()
+        withdrawal = await entries.set_limits(asked.ctx, asked.who, entry, plain)
     if body.level is not None:
         _, withdrawal = await entries.set_level(asked.ctx, asked.who, entry, Level(body.level))
     seen = await entries.show_known(asked.ctx, asked.who, entry)

@@ -15,25 +15,37 @@ from typing import Any, Final, TypeVar
 from control.domain.domains import FIELDS as DOMAIN_FIELDS
 from control.domain.domains import DomainWish, read_wish
 from control.domain.errors import Code, FieldCode, FieldFault, Problem, fault, invalid
+from control.domain.limits import read_limits
 from control.domain.origins import read_origins
-from gateway.contract.routes import AppProtocol, Level, PortKind, Protocol, Service
+from gateway.contract.routes import AppProtocol, EntryLimits, Level, PortKind, Protocol, Service
 
 ENTRY_NAME_CHARACTERS: Final = 63
 ENTRIES_PER_JOB: Final = 32
+WEB: Final = (Protocol.HTTP, Protocol.HTTPS)
 SSH_DEFAULT: Final = "ssh-default"
 SSH_PORT_IN_JOB: Final = 22
 AUTO_PORTS: Final = range(20000, 30000)
 """`auto` target ports are taken from here, unique among an owner's live jobs."""
 _NAME: Final = re.compile(r"[^\W_](?:[\w. -]*[\w.-])?")
 _KNOWN: Final = frozenset(
-    {"name", "protocol", "level", "target_port", "port", "service", "app_protocol", "cors_origins", *DOMAIN_FIELDS}
+    {
+        "name",
+        "protocol",
+        "level",
+        "target_port",
+        "port",
+        "service",
+        "app_protocol",
+        "cors_origins",
+        "limits",
+        *DOMAIN_FIELDS,
+    }
 )
 _LATER: Final = frozenset(
     {
         "node",
         "container",
         "acme",
-        "limits",
     }
 )
 """Fields of the contract that are not built yet: named as such instead of called unknown."""
@@ -53,6 +65,7 @@ class EntrySpec:
     app_protocol: AppProtocol = AppProtocol.HTTP1
     cors_origins: tuple[str, ...] = ()
     domain: DomainWish | None = None
+    limits: EntryLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +174,16 @@ class _Reader:
         if protocol is None or level is None or port_kind is None or service is None or app_protocol is None:
             return None
         wish, wrong = read_wish(self._plain, self._path)
-        self.faults += wrong
+        limits, beyond = read_limits(self._plain.get("limits"), self._path, is_web=protocol in WEB)
+        self.faults += [*wrong, *beyond]
         origins = self._origins()
-        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, origins, wish)
+        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, origins, wish, limits)
 
     def check(self, spec: EntrySpec | None) -> None:
         """What fields say together."""
         if spec is None:
             return
-        is_web = spec.protocol in (Protocol.HTTP, Protocol.HTTPS)
+        is_web = spec.protocol in WEB
         if spec.service is Service.TERMINAL and not is_web:
             self._fault("service", FieldCode.NOT_ALLOWED)
         if spec.service is Service.TERMINAL and spec.level is Level.OPEN:

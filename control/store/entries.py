@@ -12,10 +12,11 @@ from control.domain.entries import AUTO_PORTS, Doors, EntrySpec, Taken, clash
 from control.domain.errors import Code, ProblemError, problem
 from control.domain.events import EventCode, NewEvent
 from control.domain.jobs.states import ENDED, LIVE
+from control.domain.limits import print_limits
 from control.store import clients, domains, feed, jobs, records, shares
 from control.store.engine import first
 from control.store.tables import Entry, Job, Token
-from gateway.contract.routes import Level, PortKind, Service
+from gateway.contract.routes import EntryLimits, Level, PortKind, Service
 
 
 async def add_entry(
@@ -45,6 +46,7 @@ async def add_entry(
         service=spec.service,
         app_protocol=spec.app_protocol,
         cors_origins=list(spec.cors_origins),
+        limits=print_limits(spec.limits),
         created_at=now,
         port_lost=False,
     )
@@ -74,6 +76,19 @@ async def set_origins(session: AsyncSession, entry: Entry, origins: Sequence[str
     if job.state in ENDED:
         raise problem(Code.JOB_ENDED, job=job.id)
     entry.cors_origins = list(origins)
+    await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), now)
+    return await publish(session, entry, job, now)
+
+
+async def set_limits(session: AsyncSession, entry: Entry, limits: EntryLimits | None, now: float) -> int:
+    """Changes what its owner allows at most; returns the revision at which gateways know.
+
+    Raises ProblemError `job_ended`.
+    """
+    job = await session.get_one(Job, entry.job_id)
+    if job.state in ENDED:
+        raise problem(Code.JOB_ENDED, job=job.id)
+    entry.limits = print_limits(limits)
     await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), now)
     return await publish(session, entry, job, now)
 

@@ -78,6 +78,7 @@ def entry(row: tables.Entry, of: tables.Job) -> routes.Entry:
         owner_id=of.owner_id,
         target=routes.Target(of.cluster, of.id, row.service, row.target_port, row.app_protocol),
         cors_origins=tuple(row.cors_origins),
+        limits=routes.EntryLimits(**row.limits) if row.limits else None,
     )
 
 

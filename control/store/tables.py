@@ -226,6 +226,8 @@ class Entry(Table):
     app_protocol: Mapped[AppProtocol] = mapped_column(Word(AppProtocol))
     cors_origins: Mapped[list[str]] = mapped_column(JSON, default=list)
     """Other sites whose pages may call this entry from a browser."""
+    limits: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
+    """What the owner allows at most; only limits that are set."""
     created_at: Mapped[float]
     ready_at: Mapped[float | None]
     """When all gateways first served it in its present shape."""

@@ -16,6 +16,7 @@ from control.config import Settings
 from control.domain import entries as domain
 from control.domain.errors import FieldFault, Language, ProblemError, Sentence, invalid
 from control.domain.jobs.states import ENDED, State
+from control.domain.limits import LIMITS
 from control.domain.origins import ORIGINS_LIMIT
 from gateway.contract.routes import PortKind, Protocol, Service
 
@@ -33,10 +34,34 @@ Later = SkipJsonSchema[Any]
 """A field of the contract that is not built yet: its action says so, instead of calling it unknown."""
 
 
+AskedCount = Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1})]
+
+
+class Limits(Body):
+    """What an entry's owner allows at most; what is left out, or null, has no limit of theirs.
+
+    `connections` at a time, of all visitors together; `requests_per_minute` of one visitor and `body_bytes` of one
+    request, at http and https entries.
+    """
+
+    connections: AskedCount = None
+    requests_per_minute: AskedCount = None
+    body_bytes: AskedCount = None
+
+
+class EntryLimits(Shape):
+    """The limits of an entry; null: none of its owner's."""
+
+    connections: int | None
+    requests_per_minute: int | None
+    body_bytes: int | None
+
+
 class EntrySpec(Body):
     """A wish for an entry. `target_port` is left out for `service: terminal`; `auto` picks a free one.
 
     `cors_origins`: other sites whose pages may call an http or https entry from a browser, as `https://host[:port]`.
+    `limits`: what its owner allows at most.
     """
 
     name: Line
@@ -54,7 +79,7 @@ class EntrySpec(Body):
     private_key_password: Secret | None = Field(default=None, repr=False)
     acme: Later = None
     cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] = Field(default_factory=list)
-    limits: Later = None
+    limits: Limits | None = None
 
 
 class EntryTemplate(Shape):
@@ -81,6 +106,7 @@ class Entry(Shape):
     service: ServiceWord
     app_protocol: AppProtocolWord
     cors_origins: list[str]
+    limits: EntryLimits
     node: str | None
     container: str | None
     domain: str | None
@@ -162,6 +188,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
         service=row.service.value,
         app_protocol=row.app_protocol.value,
         cors_origins=list(row.cors_origins),
+        limits=EntryLimits(**{name: row.limits.get(name) for name in LIMITS}),
         node=None,
         container=None,
         domain=None if seen.domain is None else seen.domain.domain,

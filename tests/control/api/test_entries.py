@@ -48,6 +48,12 @@ async def test_an_entry_is_added_to_a_running_job(both_desks: Desk) -> None:
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, 422, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, 422, "app_protocol"),
         ({"acme": True}, 422, "acme"),
+        ({"limits": {"connections": 0}}, 422, "limits.connections"),
+        ({"limits": {"requests_per_minute": "many"}}, 422, "limits.requests_per_minute"),
+        ({"limits": {"body_bytes": True}}, 422, "limits.body_bytes"),
+        ({"limits": {"speed": 1}}, 422, "limits.speed"),
+        ({"limits": 5}, 422, "limits"),
+        ({"protocol": "tcp", "limits": {"body_bytes": 5}}, 422, "limits.body_bytes"),
         ({"colour": "red"}, 422, "colour"),
     ],
 )
@@ -174,3 +180,27 @@ async def test_the_owner_names_sites_whose_pages_may_call(desk: Desk, alice: Cal
     await alice.post(f"/jobs/{job['id']}/close")
     await desk.move(job["id"], State.FINISHED)
     assert (await alice.patch(web, {"cors_origins": []})).code == "job_ended"
+
+
+async def test_the_owner_sets_limits_at_the_start_and_later(both_desks: Desk) -> None:
+    """They replace each other as a whole; requests and bodies are counted at web entries only."""
+    alice, bob = await both_desks.person("alice"), await both_desks.person("bob")
+    job = await both_desks.running_job(alice, entries=[WEB | {"limits": {"connections": 5, "body_bytes": None}}])
+    web, ssh = (f"/entries/{entry['id']}" for entry in job["entries"])
+    none: dict[str, Any] = {"connections": None, "requests_per_minute": None, "body_bytes": None}
+    assert (await alice.get(web)).body["limits"] == none | {"connections": 5}
+    assert (await alice.get(ssh)).body["limits"] == none
+    changed = await alice.patch(web, {"limits": {"requests_per_minute": 60, "body_bytes": 1000}})
+    assert (changed.status, changed.body["limits"], changed.body["pending"]) == (
+        200,
+        none | {"requests_per_minute": 60, "body_bytes": 1000},
+        [],
+    )
+    assert (await alice.patch(ssh, {"limits": {"connections": 3}})).body["limits"] == none | {"connections": 3}
+    refused = await alice.patch(ssh, {"limits": {"requests_per_minute": 3}})
+    assert (refused.status, set(refused.body["fields"])) == (422, {"limits.requests_per_minute"})
+    assert (await alice.patch(web, {"limits": {}})).body["limits"] == none
+    assert (await bob.patch(web, {"limits": {}})).status in (403, 404)
+    await alice.post(f"/jobs/{job['id']}/close")
+    await both_desks.move(job["id"], State.FINISHED)
+    assert (await alice.patch(web, {"limits": {}})).code == "job_ended"
