@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable
 from typing import Final
 
-from gateway import clock
+from gateway import clock, garbage
 from gateway.config import GatewayConfig
 from gateway.core.refusals import Code
 from gateway.core.table import Table
@@ -103,10 +103,12 @@ class Server:
 
     def _load(self) -> bool:
         """Puts the disk's snapshot in place; whether there was one."""
-        copy = None if self._disk is None else self._disk.load()
-        if copy is None:
-            return False
-        self._table.replace(copy.records, copy.revision)
+        with garbage.kept_waiting():
+            copy = None if self._disk is None else self._disk.load()
+            if copy is None:
+                return False
+            self._table.replace(copy.records, copy.revision)
+            garbage.keep(len(copy.records))
         self._table.confirm(copy.confirmed_at)
         log.info("serving revision %d from disk until control answers", copy.revision)
         return True

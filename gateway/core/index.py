@@ -40,6 +40,10 @@ class Index:
         }
         self._givers: dict[str, Record] = {}
 
+    def __len__(self) -> int:
+        """How many records there are."""
+        return sum(map(len, self._records.values()))
+
     def put(self, record: Record) -> Record | None:
         """Adds the record in place of the one of its kind and key, which is returned."""
         shape, key = type(record), str(record.id)

@@ -34,8 +34,11 @@ class Listing:
         """Adds one slice. Of two records of one kind and key the later one counts."""
         for told in records:
             held = self._present.get(type(told), told.id)
-            record = held if held == told else told
-            self.fresh += record is told
+            record = told
+            if held is not None and held == told:
+                record = held
+            else:
+                self.fresh += 1
             self.index.put(record)
             self.ends += ends(record)
             if held is not None:
@@ -45,6 +48,10 @@ class Listing:
         """The grounds that stand in the table and not in the list, or there with other facts."""
         gone = self._present.missing_in(self.index)
         return frozenset(self._lost).union(ground for record in gone for ground, _ in claims(record))
+
+    def differs(self) -> bool:
+        """Whether the list, now that it is whole, is another than the table holds."""
+        return bool(self.fresh) or len(self.index) != len(self._present)
 
     def forget_old(self) -> Iterator[None]:
         """Gives up what the table held before, a little with each step; only once the list was adopted."""

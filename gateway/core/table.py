@@ -1,16 +1,17 @@
 """The gateway's memory of what control says: who may pass where, found by host, port, name and hash.
 
-State: a Table holds one snapshot. It is edited in one step without an await: by `replace` with a
-whole list, or by `apply` with one change. Both return the grounds that were withdrawn, so that the
-caller cuts the visits which rest on them. Where two records claim one name, the one of the lowest
-id is found: whatever order the changes came in, the same set of records gives the same answers.
+State: a Table holds one snapshot, and what of it changed since its last copy on disk. It is edited in
+one step without an await: by `replace` with a whole list, or by `apply` with one change. Both return the
+grounds that were withdrawn, so that the caller cuts the visits which rest on them. Where two records
+claim one name, the one of the lowest id is found: whatever order the changes came in, the same set of
+records gives the same answers.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gateway.contract.challenges import Challenge
 from gateway.contract.codec import Change, Record
@@ -19,6 +20,9 @@ from gateway.contract.routes import Authority, Certificate, Entry, Job, JobPhase
 from gateway.core.grounds import Claim, End, claims, ends, expired
 from gateway.core.index import Index, fixed_ssh
 from gateway.core.listing import Listing
+
+CHANGES_LIMIT: Final = 2000
+"""Changes that are kept for the copy on disk; when there are more, all of it is written anew."""
 
 
 class Way(NamedTuple):
@@ -38,6 +42,7 @@ class Table:
         self._max_stale_s = max_stale_s
         self._index = Index()
         self._expiries: list[End] = []
+        self._changes: list[Change] | None = None
 
     # Edits: none of them awaits, so that nobody ever reads half of one.
 
@@ -54,6 +59,8 @@ class Table:
     def adopt(self, listing: Listing, revision: int) -> frozenset[str]:
         """The same as `replace` with a list that came slice by slice; its index is the table's from now on."""
         lost = listing.lost()
+        if listing.differs():
+            self._changes = None
         self._index, self._expiries, self.revision = listing.index, listing.ends, revision
         heapq.heapify(self._expiries)
         return lost
@@ -61,6 +68,7 @@ class Table:
     def apply(self, change: Change) -> frozenset[str]:
         """Puts or takes away one record; returns the grounds that no longer stand."""
         self.revision = change.revision
+        self._note(change)
         if change.record is None:
             before, after = self._index.drop(change.kind, change.key), _claims(None)
         else:
@@ -87,9 +95,26 @@ class Table:
         """Whether control has been silent for longer than `max_stale_s`."""
         return now - self.confirmed_at > self._max_stale_s
 
+    # For the copy on disk.
+
     def records(self) -> list[Record]:
-        """Every record, for the copy on disk."""
+        """Every record."""
         return list(self._index.all())
+
+    def size(self) -> int:
+        """How many records there are."""
+        return len(self._index)
+
+    def take_changes(self) -> list[Change] | None:
+        """What changed since the last call; None when it was too much, or a list: then all records are new."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    def _note(self, change: Change) -> None:
+        if self._changes is not None:
+            self._changes.append(change)
+            if len(self._changes) > CHANGES_LIMIT:
+                self._changes = None
 
     # Entries and jobs.
 

@@ -268,7 +268,7 @@ async def test_it_serves_from_disk_while_control_is_away(tmp_path: Path) -> None
     port = free_port()
     async with plant(tmp_path) as made:
         copy = Copy([world.user(), world.job(), made.tcp_entry(port)], 9, now())
-        Disk(tmp_path / "web-0.feed", KEY).save(copy)
+        await Disk(tmp_path / "web-0.feed", KEY).save(copy)
         async with made.gateway(feed_key=KEY):
             await made.ready()
             await made.supervisor.bell.until(lambda: port in made.supervisor.ports)

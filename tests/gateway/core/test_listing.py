@@ -43,6 +43,22 @@ def test_what_the_table_holds_already_stays_the_object_that_it_is() -> None:
     assert listing.fresh == 1
 
 
+def test_a_list_that_says_the_same_does_not_differ() -> None:
+    """Whatever order it came in."""
+    before = Index()
+    before.put(world.user(1))
+    before.put(world.user(2, "bob"))
+    for records, differs in (
+        ([world.user(2, "bob"), world.user(1)], False),
+        ([world.user(1)], True),
+        ([world.user(1), world.user(3, "carol")], True),
+        ([world.user(1), world.user(2, "bob"), world.user(3, "carol")], True),
+    ):
+        listing = Listing(before)
+        listing.take(records)
+        assert listing.differs() is differs
+
+
 def test_ends_are_noted() -> None:
     """So that credentials of a list run out as those of changes do."""
     listing = Listing(Index())

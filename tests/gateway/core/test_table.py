@@ -11,7 +11,7 @@ from gateway.contract.codec import Change, Record, key_of, kind_of
 from gateway.contract.people import Scope
 from gateway.contract.routes import Authority, Certificate, JobPhase, Level, PortKind, Protocol, Secret
 from gateway.core.grounds import claims
-from gateway.core.table import Table, Way
+from gateway.core.table import CHANGES_LIMIT, Table, Way
 from tests.gateway import world
 from tests.gateway.world import NOW
 
@@ -133,6 +133,24 @@ def test_an_edit_takes_the_revision() -> None:
     assert table.revision == 7
     table.apply(Change(9, "user", "1", None))
     assert table.revision == 9
+
+
+def test_what_changed_is_told_once_for_the_copy_on_disk() -> None:
+    """A list that differs, or too many changes: then everything is to be copied."""
+    table = Table()
+    assert table.take_changes() is None
+    assert table.take_changes() == []
+    table.replace([world.user()], 1)
+    assert table.take_changes() is None
+    table.replace([world.user()], 2)
+    assert table.take_changes() == []
+    change = Change(3, "user", "2", world.user(2, "bob"))
+    table.apply(change)
+    assert table.take_changes() == [change]
+    for revision in range(4, 5 + CHANGES_LIMIT):
+        table.apply(Change(revision, "user", "2", None))
+    assert table.take_changes() is None
+    assert table.size() == 1
 
 
 def test_stale_is_a_matter_of_the_last_confirmation() -> None:
