@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: start stop clean test test-all lint bench set-up-start set-up-test
+.PHONY: start stop clean test test-all lint bench set-up-start set-up-test set-up-judges
 
 start: set-up-start
 	@exec $(BIN)/starlight up $(ARGS)
@@ -22,7 +22,7 @@ lint: set-up-test
 test: lint
 	@exec scripts/test.sh -m "not slow" $(ARGS)
 
-test-all: lint
+test-all: lint set-up-judges
 	@exec scripts/test.sh $(ARGS)
 
 bench: set-up-test
@@ -33,3 +33,6 @@ set-up-start:
 
 set-up-test:
 	@exec scripts/set-up.sh test
+
+set-up-judges:
+	@exec scripts/set-up.sh judges

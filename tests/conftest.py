@@ -1,4 +1,6 @@
-"""A real database of each kind for tests that need one: a SQLite file, and a throw-away PostgreSQL cluster.
+"""What tests of several folders share: a real database of each kind, and one real browser.
+
+The databases are a SQLite file, and a throw-away PostgreSQL cluster.
 
 The cluster is made once a test session, on a Unix socket in its own directory, by a user who is not root.
 Where PostgreSQL is not installed its half of the tests fails with that sentence: `make test` installs it.
@@ -20,9 +22,11 @@ from typing import Any
 
 import asyncpg
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from control.store.engine import Database, make_engine
 from control.store.migrate import upgrade
+from tests.console.page import CHROMIUM, FLAGS
 
 DATABASES = ("sqlite", "postgresql")
 _TEMPLATE = "starlight_template"
@@ -30,7 +34,16 @@ _TEMPLATE = "starlight_template"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop of its own running, beside which no other may run."""
-    items.sort(key=lambda item: item.path.parent.name == "console")
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The one browser of a session; each test opens contexts of its own in it."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.console.page import CHROMIUM, FLAGS, Visit, sign_in
+from tests.console.page import Visit, sign_in
 from tests.system.product import Person, Product
 
 OpenPage = Callable[..., Visit]
@@ -48,19 +48,6 @@ def newcomer(product: Product, request: pytest.FixtureRequest) -> Person:
     """A person without any job, made for this test alone."""
     name = "n" + "".join(char for char in request.node.name.lower() if char.isalnum())[-28:]
     return product.person(name)
-
-
-@pytest.fixture(scope="session")
-def playwright_() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture(scope="session")
-def browser(playwright_: Playwright) -> Iterator[Browser]:
-    browser = playwright_.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

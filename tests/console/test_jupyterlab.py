@@ -20,9 +20,10 @@ def lab(alice: Person) -> dict[str, Any]:
     return job
 
 
-def signed_in(browser: Browser, product: Product, person: Person) -> BrowserContext:
+def signed_in(browser: Browser, product: Product, person: Person, **options: Any) -> BrowserContext:
     """A browser of that person's own, signed in at the console as a person does it."""
-    context = browser.new_context(locale="zh-CN", reduced_motion="reduce", viewport={"width": 1280, "height": 800})
+    wanted = {"locale": "zh-CN", "reduced_motion": "reduce", "viewport": {"width": 1280, "height": 800}, **options}
+    context = browser.new_context(**wanted)
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{product.ports['CONSOLE']}/")
     page.get_by_label("用户名").fill(person.name)

@@ -1,0 +1,1 @@
+"""Judges from outside: other people's programs, clients and test suites meet the real product (README.md)."""
