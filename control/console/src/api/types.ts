@@ -92,6 +92,13 @@ export interface Cluster {
   capabilities: Record<string, unknown>;
 }
 
+/** What an entry's owner allows at most; null: no limit of theirs. */
+export interface Limits {
+  connections: number | null;
+  requests_per_minute: number | null;
+  body_bytes: number | null;
+}
+
 export interface EntrySpec {
   name: string;
   protocol: Protocol;
@@ -100,6 +107,8 @@ export interface EntrySpec {
   port?: "fixed" | "random";
   service?: "port" | "terminal";
   app_protocol?: "http1" | "h2c" | "https";
+  cors_origins?: string[];
+  limits?: Partial<Limits>;
   domain?: string;
   certificate?: string;
   private_key?: string;
@@ -151,7 +160,9 @@ export interface Entry {
   level: Level;
   target_port: number | null;
   service: "port" | "terminal";
-  app_protocol: string;
+  app_protocol: "http1" | "h2c" | "https";
+  cors_origins: string[];
+  limits: Limits;
   label: string;
   host: string;
   port: number | null;

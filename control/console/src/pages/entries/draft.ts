@@ -1,6 +1,7 @@
 /** An entry as it is being filled in: checked while typing, and turned into the API's EntrySpec. Pure. */
 
 import type { EntrySpec, Level, Protocol } from "@/api/types";
+import { faultsOfMore, isWeb, noMore, specOfMore, type More, type MoreField } from "./more";
 
 export interface Draft {
   name: string;
@@ -12,7 +13,7 @@ export interface Draft {
   /** The platform picks the target port and tells the job (only before it starts). */
   auto: boolean;
   terminal: boolean;
-  appProtocol: "http1" | "h2c" | "https";
+  more: More;
   /** A domain of one's own with its certificate; https only. */
   own: Pair;
 }
@@ -36,7 +37,8 @@ export type Field =
   | "domain"
   | "certificate"
   | "private_key"
-  | "private_key_password";
+  | "private_key_password"
+  | MoreField;
 /** Words below `entryFault` in the i18n files, by field. */
 export type Faults = Partial<Record<Field, string>>;
 export interface Taken {
@@ -55,7 +57,7 @@ export function newDraft(): Draft {
     port: "",
     auto: false,
     terminal: false,
-    appProtocol: "http1",
+    more: noMore(),
     own: noPair(),
   };
 }
@@ -66,10 +68,8 @@ export function noPair(): Pair {
 
 /** What the rules of the platform make of a draft: a terminal is a web page, and never open. */
 export function settle(draft: Draft): Draft {
-  const web = draft.protocol === "http" || draft.protocol === "https";
-  const next = { ...draft, terminal: draft.terminal && web };
+  const next = { ...draft, terminal: draft.terminal && isWeb(draft.protocol) };
   if (next.terminal && next.level === "open") next.level = "private";
-  if (!web) next.appProtocol = "http1";
   return next;
 }
 
@@ -85,6 +85,7 @@ export function faultsOf(draft: Draft, taken: Taken): Faults {
     if (!draft.own.certificate) faults.certificate = "certificateMissing";
     if (!draft.own.privateKey) faults.private_key = "privateKeyMissing";
   }
+  Object.assign(faults, faultsOfMore(draft.more, isWeb(draft.protocol)));
   if (draft.terminal || draft.auto) return faults;
   const port = Number(draft.port);
   if (!draft.port.trim()) faults.target_port = "portMissing";
@@ -102,7 +103,7 @@ export function specOf(draft: Draft): EntrySpec {
   };
   if (draft.terminal) spec.service = "terminal";
   else spec.target_port = draft.auto ? "auto" : Number(draft.port);
-  if (draft.appProtocol !== "http1" && !draft.terminal) spec.app_protocol = draft.appProtocol;
+  Object.assign(spec, specOfMore(draft.more, isWeb(draft.protocol), draft.terminal));
   const { domain, certificate, privateKey, password } = draft.own;
   if (draft.protocol === "https" && domain.trim()) {
     Object.assign(spec, { domain: domain.trim(), certificate, private_key: privateKey });
