@@ -65,13 +65,17 @@ class JobPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a visit goes: `subject` is JOB, JOB.NODE or JOB.NODE.CONTAINER; `engine` names its bridge."""
+    """Where a visit goes: `subject` is JOB, JOB.NODE or JOB.NODE.CONTAINER; `engine` names its bridge.
+
+    `app_pin` is the SHA-256 of the certificate that an https app must show, 64 lower-case hex digits; None: whichever.
+    """
 
     engine: str
     subject: str
     service: Service = Service.PORT
     port: int | None = None
     app_protocol: AppProtocol = AppProtocol.HTTP1
+    app_pin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
