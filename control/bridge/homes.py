@@ -1,4 +1,4 @@
-"""Makes a person's home and a job's work directory without trusting what lies in the home.
+"""Makes a person's home and a job's work directory, and reads the keys in it, without trusting what lies in the home.
 
 The home is the person's: a symbolic link planted in it must not lead root anywhere. Every step is
 taken from an open directory, refuses links, and is taken *as* the person (the kernel's fsuid), so
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -37,6 +38,46 @@ def make_home(homes: Path, home: Path, work_dir: Path, uid: int | None) -> None:
             for name in below:
                 _make(name, place)
                 place = _step_into(name, place, opened, owner=os.getuid() if uid is None else uid)
+
+
+def read_keys(homes: Path, name: str, limit: int) -> bytes:
+    """The home's .ssh/authorized_keys, of at most `limit` bytes, read as the person.
+
+    As sshd does with StrictModes: neither the home nor what leads to the file may be another's or
+    writable by others. Blocks. Raises OSError: FileNotFoundError when there is no such home or file.
+    """
+    with ExitStack() as opened:
+        place = _step_into(str(homes), None, opened)
+        place = _step_into(name, place, opened)
+        owner = os.fstat(place).st_uid
+        if owner == 0 and os.geteuid() == 0:
+            raise PermissionError(1, f"the home {name} is root's")
+        with _acting_as(owner if os.geteuid() == 0 else None):
+            _must_be_own(place, owner)
+            place = _step_into(".ssh", place, opened, owner=owner)
+            _must_be_own(place, owner)
+            # O_NONBLOCK: a pipe in the file's place must not hold us.
+            file = os.open("authorized_keys", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
+            opened.callback(os.close, file)
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise PermissionError(1, "authorized_keys is not a file")
+            _must_be_own(file, owner)
+            return _read(file, limit)
+
+
+def _must_be_own(opened: int, owner: int) -> None:
+    found = os.fstat(opened)
+    if found.st_uid != owner or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(1, "another may write what leads to authorized_keys, or the file itself")
+
+
+def _read(file: int, limit: int) -> bytes:
+    content = bytearray()
+    while part := os.read(file, limit + 1 - len(content)):
+        content += part
+        if len(content) > limit:
+            raise OSError(27, "authorized_keys is too large")
+    return bytes(content)
 
 
 def _make_own(name: str, homes: int, uid: int | None) -> None:

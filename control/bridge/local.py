@@ -6,6 +6,7 @@ streams. Streams are the shim's: the bridge only introduces, and may die without
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -14,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from control.bridge.capabilities import Capabilities
+from control.bridge.homes import read_keys
 from control.bridge.launch import Launcher
 from control.bridge.places import Places
 from control.bridge.shims import ask
-from gateway.contract.bridge import LAUNCH_VERBS, Call, Fault, Reply, Verb, decode_call, encode_reply
+from gateway.contract.bridge import KEYS_LIMIT, LAUNCH_VERBS, Call, Fault, Reply, Verb, decode_call, encode_reply
 from gateway.contract.calls import Answer, Peer, serve
 
 _log = logging.getLogger(__name__)
@@ -84,6 +86,8 @@ class LocalBridge:
             return self._launcher.probe(call.args), []
         if call.verb is Verb.START and call.subject.startswith(_APP):
             return self._launcher.prepare(call.subject.removeprefix(_APP)), []
+        if call.verb is Verb.KEYS:
+            return await self._keys(self._places.person(call.subject))
         job = self._job_of(call.subject)
         if job is None or (call.verb in _OF_KNOWN_JOBS and not self._places.job(job).exists()):
             return Reply(fault=Fault.NOT_FOUND, detail=f"no such job here: {call.subject[:80]}"), []
@@ -105,6 +109,15 @@ class LocalBridge:
                 return self._launcher.forget(job)
         return Reply(fault=Fault.UNSUPPORTED, detail=f"{verb} is not served here")
 
+    async def _keys(self, person: str) -> tuple[Reply, list[int]]:
+        try:
+            content = await asyncio.to_thread(read_keys, self._places.homes, person, KEYS_LIMIT)
+        except FileNotFoundError:
+            return Reply(fault=Fault.NOT_FOUND, detail=f"{person} has no authorized_keys"), []
+        except OSError as fault:
+            return Reply(fault=Fault.FORBIDDEN, detail=f"authorized_keys of {person}: {fault}"), []
+        return Reply(), [_file_of(content)]
+
     def _job_of(self, subject: str) -> str | None:
         """The job of `JOB` or `JOB.NODE`; this engine has one node, and no containers."""
         job, _, node = subject.partition(".")
@@ -116,3 +129,11 @@ class LocalBridge:
         flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC
         output = os.open(job_dir / "output.log", flags, 0o600)
         return [output, os.open(job_dir / "output.idx", flags, 0o600)]
+
+
+def _file_of(content: bytes) -> int:
+    """A nameless file that holds this."""
+    file = os.memfd_create("keys", os.MFD_CLOEXEC)
+    with os.fdopen(file, "wb", closefd=False) as writing:
+        writing.write(content)
+    return file

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 _JOB_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_HOME: Final = re.compile(r"home:([a-z][a-z0-9_-]{0,31})@local")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ class Places:
         if not self.is_id(job_id):
             raise ValueError(f"{job_id[:80]!r} is not the id of a job")
         return self.jobs / job_id
+
+    def person(self, subject: str) -> str:
+        """Whose home a subject names. Raises ValueError for what names no home here."""
+        found = _HOME.fullmatch(subject)
+        if found is None:
+            raise ValueError(f"{subject[:80]!r} is not a home here")
+        return found[1]
 
     def known(self) -> list[str]:
         """The ids of all jobs that have a directory."""

@@ -24,7 +24,8 @@ Stream verbs (gateways and control may call them) and what the descriptor is:
                                                          command null is the login shell, else `$SHELL -c command`;
                                                          bytes of it that are not UTF-8 travel as lone surrogates
                                                          (PEP 383), so that a command arrives byte for byte
-  sftp     {}                                            frames as well: an sftp-server speaks on DATA
+  sftp     {env?: {..}}                                  frames as well: an sftp-server speaks on DATA
+  keys     {}   (subject home:USER@CLUSTER)              a read-only file: the home's authorized_keys as it is now
   log      {}                                            two read-only descriptors: output, time index
 Launch verbs (control only):
   start    {spec: {...}}   (with subject `app:NAME` and no spec: begin to build what that app needs)
@@ -44,6 +45,15 @@ MESSAGE_LIMIT: Final = 64 * 1024
 """Bytes of one request or reply; a longer one is refused by both sides."""
 FRAME_LIMIT: Final = 256 * 1024
 """Bytes of one frame's payload."""
+KEYS_LIMIT: Final = 64 * 1024
+"""Bytes of an authorized_keys; a longer one is refused."""
+HOME: Final = "home:"
+"""What the subject of a home begins with."""
+
+
+def home_subject(user: str, cluster: str) -> str:
+    """The subject that names a person's home on a cluster."""
+    return f"{HOME}{user}@{cluster}"
 
 
 class Verb(StrEnum):
@@ -53,6 +63,7 @@ class Verb(StrEnum):
     LISTEN = "listen"
     SHELL = "shell"
     SFTP = "sftp"
+    KEYS = "keys"
     LOG = "log"
     START = "start"
     STOP = "stop"

@@ -81,7 +81,7 @@ def _right(entry: Entry, visitor: Visitor, table: Table, now: float) -> tuple[st
     """The grounds of the strongest right, or why there is none."""
     place = (entry_ground(entry.id), job_ground(entry.job_id))
     user = _known(visitor, table, now)
-    if user is not None and (personal := _personal(entry, user, table, now)) is not None:
+    if user is not None and (personal := _personal(entry, user, visitor.cluster, table, now)) is not None:
         return (*place, user_ground(user.id), *visitor.grounds, *personal)
     if open_to_anyone(entry):
         return (*place, entry_ground(entry.id, "open"))
@@ -99,14 +99,21 @@ def _known(visitor: Visitor, table: Table, now: float) -> User | None:
     return user if all(table.stands(ground, now) for ground in (user_ground(user.id), *visitor.grounds)) else None
 
 
-def _personal(entry: Entry, user: User, table: Table, now: float) -> tuple[str, ...] | None:
+def _personal(entry: Entry, user: User, cluster: str | None, table: Table, now: float) -> tuple[str, ...] | None:
     """The further grounds of a right that this person has by name; None when they have none."""
+    if cluster is not None:
+        return () if entry.owner_id == user.id and _runs_on(cluster, entry, table) else None
     if entry.owner_id == user.id:
         return ()
     grant = table.grant(entry.id, user.id)
     if grant is not None and table.stands(grant_ground(grant.id), now):
         return (grant_ground(grant.id),)
     return (entry_ground(entry.id, "login"),) if open_to_users(entry) else None
+
+
+def _runs_on(cluster: str, entry: Entry, table: Table) -> bool:
+    job = table.job(entry.job_id)
+    return job is not None and job.cluster == cluster
 
 
 def _unknown(entry: Entry, visitor: Visitor, table: Table) -> Ask | Refusal:

@@ -19,6 +19,8 @@ class Code(StrEnum):
     FORBIDDEN = "entry_forbidden"
     USER_DISABLED = "user_disabled"
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a refusal
+    KEY_OPTION = "key_option"
+    KEY_CONDITION = "key_condition"
     UNKNOWN_HOST = "unknown_host"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"
@@ -99,6 +101,20 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "The user name or password is wrong.",
         "请检查后重试。",
         "Check both, then try again.",
+    ),
+    Code.KEY_OPTION: Sentence(
+        403,
+        "~/.ssh/authorized_keys 中此密钥所在行带有这里不支持的选项。",
+        "In ~/.ssh/authorized_keys, the line of this key has an option that is not supported here.",
+        "请去掉该选项，或在控制台的个人资料中添加此公钥。",
+        "Remove the option, or add the key to your profile in the console.",
+    ),
+    Code.KEY_CONDITION: Sentence(
+        403,
+        "~/.ssh/authorized_keys 中此密钥所在行不允许此操作。",
+        "In ~/.ssh/authorized_keys, the line of this key does not allow this.",
+        "请修改该行的选项，或使用其他密钥登录。",
+        "Change the options of that line, or sign in with another key.",
     ),
     Code.UNKNOWN_HOST: Sentence(
         404,

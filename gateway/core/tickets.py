@@ -37,6 +37,7 @@ class Via(StrEnum):
     SESSION = "session"
     TOKEN = "token"  # noqa: S105 - the name of a credential
     KEY = "key"
+    HOME_KEY = "home-key"
     PASSWORD = "password"  # noqa: S105 - the name of a credential
     CERTIFICATE = "certificate"
     NONE = "none"
@@ -54,12 +55,15 @@ class Visitor:
     """Who came. `user_id` None is somebody who did not sign in; `grounds` are those of their credential.
 
     The ground of the person themselves (`user:3`) is added by decide() and need not be among them.
+    `cluster` is set for who signed in with a key of the home there: it opens the person's own jobs on
+    that cluster and nothing else.
     """
 
     user_id: int | None
     name: str
     grounds: tuple[str, ...]
     via: Via
+    cluster: str | None = None
 
 
 ANONYMOUS: Final = Visitor(None, "", (), Via.NONE)
@@ -136,6 +140,12 @@ def by_key(fingerprint: str, user_name: str, table: Table) -> Visitor | None:
         return None
     mine = [key for key in table.key(fingerprint) if key.user_id == user.id]
     return _visitor(user.id, key_ground(mine[0].id), Via.KEY, table) if mine else None
+
+
+def by_home_key(user_name: str, cluster: str, table: Table) -> Visitor | None:
+    """The named person, whose home on a cluster holds the key that they signed with."""
+    user = table.user_by_name(user_name)
+    return Visitor(user.id, user.name, (), Via.HOME_KEY, cluster) if user else None
 
 
 def by_certificate(fingerprint: str, table: Table, entry: Entry) -> Visitor | None:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
-from gateway.contract.bridge import Call, Fault, Reply, Verb, decode_reply, encode_call
+from gateway.contract.bridge import KEYS_LIMIT, Call, Fault, Reply, Verb, decode_reply, encode_call, home_subject
 from gateway.contract.calls import call
 from gateway.core.decide import Admission
 from gateway.core.refusals import Code, Refusal
@@ -133,9 +133,33 @@ class Bridge:
         args = {"command": command, "env": dict(env), "pty": None if pty is None else asdict(pty)}
         return await self._stream(Verb.SHELL, admission, args, deadline_s)
 
-    async def sftp(self, admission: Admission, *, deadline_s: float) -> socket.socket:
+    async def sftp(
+        self, admission: Admission, *, env: Mapping[str, str] | None = None, deadline_s: float
+    ) -> socket.socket:
         """A socket of frames to an sftp-server in the job. Raises DialFault."""
-        return await self._stream(Verb.SFTP, admission, {}, deadline_s)
+        return await self._stream(Verb.SFTP, admission, {"env": dict(env)} if env else {}, deadline_s)
+
+    async def home_keys(self, user: str, cluster: str, *, deadline_s: float) -> bytes | None:
+        """The authorized_keys of a person's home on a cluster, empty when there is none; None: no answer.
+
+        Asked before anybody is let in, so that there is no Admission: what it lends is a text.
+        """
+        message = encode_call(Call(Verb.KEYS, home_subject(user, cluster), expires_at=self._now() + deadline_s))
+        path = str(self._run_dir / f"bridge-{cluster}.sock")
+        try:
+            async with asyncio.timeout(deadline_s):
+                answer, descriptors = await _patient_call(path, message, deadline_s)
+        except TimeoutError:
+            log.warning("no answer from %s about keys", path)
+            return None
+        try:
+            return _keys(user, decode_reply(answer), descriptors)
+        except ValueError as fault:
+            log.warning("bad answer from %s: %s", path, fault)
+            return None
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     async def _stream(self, verb: Verb, admission: Admission, args: dict[str, Any], deadline_s: float) -> socket.socket:
         _, descriptors = await self._answer(verb, admission, args, deadline_s)
@@ -177,6 +201,14 @@ class Bridge:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise DialFault(_refusal(Code.UNREACHABLE, admission), f"bad answer: {fault}") from fault
+
+
+def _keys(user: str, reply: Reply, descriptors: list[int]) -> bytes | None:
+    if reply.fault is None and descriptors:
+        return os.pread(descriptors[0], KEYS_LIMIT + 1, 0)
+    if reply.fault is not Fault.NOT_FOUND:
+        log.info("the authorized_keys of %s do not count: %s", user, reply.detail)
+    return b"" if reply.fault in {Fault.NOT_FOUND, Fault.FORBIDDEN} else None
 
 
 def _not_counted(_seconds: float) -> None:

@@ -85,12 +85,12 @@ class Visits:
         size = {"rows": _size(terminal.get("rows"), 24), "cols": _size(terminal.get("cols"), 80)}
         return await self._open(start_on_terminal, {**program, **size, "modes": terminal.get("modes") or {}})
 
-    async def sftp(self, _args: dict[str, Any]) -> Answer:
+    async def sftp(self, args: dict[str, Any]) -> Answer:
         """The machine's own sftp server, run inside the job."""
         server = sftp_server()
         if server is None:
             raise Refused("unsupported", "this machine has no sftp-server (package openssh-sftp-server)")
-        program = {"argv": [server], "env": self._env, "cwd": str(self._spec.home)}
+        program = {"argv": [server], "env": self._env | _plain(args.get("env")), "cwd": str(self._spec.home)}
         return await self._open(start_on_pipes, program)
 
     async def _open(self, start: Any, program: dict[str, Any]) -> Answer:

@@ -16,12 +16,14 @@ from typing import Final
 import asyncssh
 from asyncssh.auth import KbdIntChallenge, KbdIntResponse
 
+from gateway.core.refusals import Code, Refusal
 from gateway.core.ssh_name import Login
 from gateway.core.tickets import Visitor
 from gateway.entries.ssh import back
 from gateway.entries.ssh.doorstep import Doorstep
 from gateway.entries.ssh.forward import Forward, Reach, Reached, is_loopback, refused, to_path, to_port, unsupported
 from gateway.entries.ssh.guest import Guest
+from gateway.entries.ssh.home_keys import HomeKey, HomeKeys
 from gateway.entries.ssh.host_keys import Handshake
 from gateway.entries.ssh.protocol import Connection, SessionChannel
 from gateway.entries.ssh.routing import Routing
@@ -43,9 +45,10 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Outer:
-    """The connection around a jump's inner one: who signed in there, and the job they jump to."""
+    """The connection around a jump's inner one: who signed in there, with what, and the job they jump to."""
 
     visitor: Visitor
+    home_key: HomeKey | None
     wanted: str
 
 
@@ -56,6 +59,7 @@ class House:
     gate: Gate
     handshake: Handshake
     doorstep: Doorstep
+    home_keys: HomeKeys
     live: set[Connection]
 
 
@@ -66,7 +70,7 @@ class Attendant(asyncssh.SSHServer):
         """`tasks` runs the channels' work and ends with the connection."""
         self.address = arrival.address
         self._house, self._gate, self._arrival, self._tasks = house, house.gate, arrival, tasks
-        self._sign_in = SignIn(house.gate, arrival.address, self._tell)
+        self._sign_in = SignIn(house.gate, house.home_keys, arrival.address, self._tell)
         self._guest: Guest | None = None
         self._outside = arrival.outer
 
@@ -102,20 +106,20 @@ class Attendant(asyncssh.SSHServer):
         """Whether the client must prove that it is this user."""
         self._sign_in.begin(username)
         if self._outside is not None and self._named_login().user == self._outside.visitor.name:
-            self._sign_in.visitor = self._outside.visitor
+            self._sign_in.visitor, self._sign_in.home_key = self._outside.visitor, self._outside.home_key
         return self._sign_in.visitor is None
 
     def public_key_auth_supported(self) -> bool:
         """Keys are welcome."""
         return True
 
-    def validate_public_key(self, _username: str, key: asyncssh.SSHKey) -> bool:
+    async def validate_public_key(self, _username: str, key: asyncssh.SSHKey) -> bool:
         """Whether this key would do, be it offered or signed with."""
-        return self._sign_in.knows_key(key.get_fingerprint())
+        return await self._sign_in.knows_key(key.get_fingerprint())
 
-    def key_signed(self, public_data: bytes, *, good: bool) -> bool:
+    async def key_signed(self, public_data: bytes, *, good: bool) -> bool:
         """Whether a request that was signed with this key signs the person in."""
-        return self._sign_in.key_signed(public_data, good=good)
+        return await self._sign_in.key_signed(public_data, good=good)
 
     def password_auth_supported(self) -> bool:
         """Passwords are welcome."""
@@ -145,7 +149,10 @@ class Attendant(asyncssh.SSHServer):
             raise asyncssh.PermissionDenied("nobody signed in")
         wanted = login.job if self._outside is None else login.job or self._outside.wanted
         routing = Routing(self._gate, visitor, wanted, self._arrival.entry_port)
-        self._guest = Guest(self._gate, self._connection, visitor, routing, self.address, self._tasks)
+        home_key = self._sign_in.home_key
+        self._guest = Guest(self._gate, self._connection, visitor, routing, self.address, self._tasks, home_key)
+        if home_key is not None:
+            self._guest.spawn(self._guest.watch(self._house.home_keys))
 
     def _named_login(self) -> Login:
         assert self._sign_in.login is not None  # asyncssh begins with begin_auth
@@ -167,11 +174,15 @@ class Attendant(asyncssh.SSHServer):
     ) -> Awaitable[asyncssh.SSHTCPSession[bytes]]:
         """A forward to a port of the job, or a jump to a job by its name."""
         guest = self._welcome()
+        if not guest.conditions.may_forward_to(dest_host, dest_port):
+            raise refused(guest, Refusal(Code.KEY_CONDITION))
         return Forward(guest, self._reach(guest, dest_host, dest_port)).opened()
 
     def unix_connection_requested(self, dest_path: str) -> Awaitable[asyncssh.SSHUNIXSession[bytes]]:
         """A forward to a Unix socket of the job."""
         guest = self._welcome()
+        if not guest.conditions.forwarding or guest.conditions.places is not None:
+            raise refused(guest, Refusal(Code.KEY_CONDITION))
         return Forward(guest, to_path(guest, dest_path)).opened()
 
     async def server_requested(self, listen_host: str, listen_port: int) -> asyncssh.SSHListener | bool:
@@ -179,14 +190,16 @@ class Attendant(asyncssh.SSHServer):
         guest = self._guest
         if guest is None or not 0 <= listen_port < 65536:
             return False
+        if not guest.conditions.may_listen_on(listen_host, listen_port):
+            return False
         return await back.listen(guest, {"port": listen_port}, back.of_port(listen_host)) or False
 
     async def unix_server_requested(self, listen_path: str) -> asyncssh.SSHListener | bool:
         """The same on a Unix socket."""
         guest = self._guest
-        return guest is not None and (
-            await back.listen(guest, {"path": listen_path}, back.of_path(listen_path)) or False
-        )
+        if guest is None or not guest.conditions.forwarding or guest.conditions.listening is not None:
+            return False
+        return await back.listen(guest, {"path": listen_path}, back.of_path(listen_path)) or False
 
     def _welcome(self) -> Guest:
         """The guest, when one more channel fits. Raises asyncssh.ChannelOpenError."""
@@ -209,7 +222,7 @@ class Attendant(asyncssh.SSHServer):
         async def reach() -> AsyncIterator[Reached]:
             near, far = socket.socketpair()
             near.setblocking(False)
-            arrival = Arrival(self.address, outer=Outer(guest.visitor, wanted))
+            arrival = Arrival(self.address, outer=Outer(guest.visitor, guest.home_key, wanted))
             guest.spawn(attend(self._house, far, arrival))
             with near:
                 yield near, lambda _inward, _outward: None  # the inner channels count for themselves

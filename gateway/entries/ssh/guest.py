@@ -8,10 +8,14 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import asyncssh
+
+from gateway.core.authorized_keys import UNCONDITIONAL
 from gateway.core.decide import Admission
 from gateway.core.grounds import user_ground
-from gateway.core.refusals import Code, Refusal
+from gateway.core.refusals import Code, Refusal, sentence
 from gateway.core.tickets import Visitor
+from gateway.entries.ssh.home_keys import FRESH_S, HomeKey, HomeKeys
 from gateway.entries.ssh.protocol import Connection
 from gateway.entries.ssh.routing import Routing
 from gateway.wire.gate import Gate
@@ -19,6 +23,7 @@ from gateway.wire.visits import Visit
 
 log = logging.getLogger(__name__)
 
+_LAST_WORDS_S: Final = 1.0
 CHANNELS_LIMIT: Final = 512
 """Channels of one connection, sessions and forwards together."""
 
@@ -42,10 +47,15 @@ class Guest:
         routing: Routing,
         address: str,
         tasks: asyncio.TaskGroup,
+        home_key: HomeKey | None = None,
     ) -> None:
-        """`tasks` ends with the connection."""
+        """`tasks` ends with the connection. `home_key` is what the person signed in with, if it was such a one."""
         self.gate, self.connection, self.visitor = gate, connection, visitor
         self.routing, self.address = routing, address
+        self.home_key = home_key
+        self.conditions = UNCONDITIONAL if home_key is None else home_key.line.conditions
+        self._withdrawn = False
+        self._visits: set[Visit] = set()
         self._tasks = tasks
         self._running: set[asyncio.Task[None]] = set()
 
@@ -75,11 +85,30 @@ class Guest:
                 asyncio.timeout(None) as life,
                 self.gate.visits.open(admission, kind, self.address, cut) as visit,
             ):
-                yield visit
+                self._visits.add(visit)
+                try:
+                    yield visit
+                finally:
+                    self._visits.discard(visit)
         except TimeoutError:
             if not why:
                 raise
             raise Cut(why[0]) from None
+
+    async def watch(self, home_keys: HomeKeys) -> None:
+        """Ends what rests on a home's key, and then the connection, as soon as that key does not admit any more."""
+        while self.home_key is not None:
+            await asyncio.sleep(FRESH_S)
+            if await home_keys.gone(self.home_key, self.address):
+                self._withdrawn = True
+                for visit in list(self._visits):
+                    entry = visit.admission.entry
+                    visit.end(Refusal(Code.WITHDRAWN, entry.job_id, entry.name))
+                await asyncio.sleep(_LAST_WORDS_S)
+                self.connection.disconnect(
+                    asyncssh.DISC_BY_APPLICATION, sentence(Refusal(Code.WITHDRAWN), self.language)
+                )
+                return
 
     def leave(self) -> None:
         """Ends all work: the connection is gone."""
@@ -88,11 +117,15 @@ class Guest:
 
     def full(self) -> Refusal | None:
         """Why no further channel may be opened, if so."""
+        if self._withdrawn:
+            return Refusal(Code.WITHDRAWN)
         visits, limit = len(self.gate.visits), self.gate.config.visits_limit
         return Refusal(Code.BUSY) if visits >= limit or self.connection.channel_count >= CHANNELS_LIMIT else None
 
     def known(self) -> bool:
         """Whether the person and the credential that they signed in with still stand."""
+        if self._withdrawn:
+            return False
         grounds = (user_ground(self.visitor.user_id or 0), *self.visitor.grounds)
         return all(self.gate.table.stands(ground, self.gate.now()) for ground in grounds)
 

@@ -37,7 +37,7 @@ _PACKET_BYTES: Final = 32 * 1024
 class Door(Protocol):
     """What a connection tells its owner beside asyncssh's own callbacks."""
 
-    def key_signed(self, public_data: bytes, *, good: bool) -> bool:
+    async def key_signed(self, public_data: bytes, *, good: bool) -> bool:
         """Whether a request signed with this key, well or badly, is let in. May raise asyncssh.DisconnectError."""
 
 
@@ -111,7 +111,7 @@ class Connection(asyncssh.SSHServerConnection):
         good = await super().validate_public_key(username, key_data, msg, signature)
         if not msg:
             return good
-        return bool(self._door.key_signed(key_data, good=good))
+        return bool(await self._door.key_signed(key_data, good=good))
 
     async def open_back(self, session: Callable[[], Any], kind: bytes, *fields: bytes) -> None:
         """Opens a channel of this kind to the client. Raises asyncssh.ChannelOpenError when it refuses."""

@@ -85,6 +85,7 @@ class Routing:
             open_ways = tuple(way for way, decision in decisions if isinstance(decision, Admission))
             return Several(Refusal(Code.SEVERAL_JOBS), open_ways)
         refusals = {decision.code: decision for _, decision in decisions if isinstance(decision, Refusal)}
+        refusals.pop(Code.NO_SUCH_JOB, None)  # nobody named it: what is not for this credential is not there
         return next(iter(refusals.values())) if len(refusals) == 1 else Refusal(Code.NO_JOBS)
 
     def _by_port(self, port: int) -> Admission | Refusal:

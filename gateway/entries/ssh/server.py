@@ -13,6 +13,7 @@ import asyncssh
 from gateway.core.refusals import Code, Refusal, sentence
 from gateway.entries.ssh.connection import Arrival, House, attend
 from gateway.entries.ssh.doorstep import Doorstep
+from gateway.entries.ssh.home_keys import HomeKeys
 from gateway.entries.ssh.host_keys import Handshake
 from gateway.wire.gate import Gate
 
@@ -31,7 +32,7 @@ async def serve(gate: Gate, listener: socket.socket, *, port: int) -> None:
     the connections that are left. The listener stays open.
     """
     logging.getLogger("asyncssh").setLevel(logging.WARNING)  # below, it logs commands and names of files
-    house = House(gate, Handshake(), Doorstep(), set())
+    house = House(gate, Handshake(), Doorstep(), HomeKeys(gate), set())
     entry_port = None if port == gate.config.ssh_port else port
     connections: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:

@@ -38,6 +38,8 @@ REFUSED: Final = Exit(status=1)
 CUT: Final = Exit(status=255)
 """How one ends that was cut; ssh itself says 255 when a connection breaks."""
 _LAST_WORDS_S: Final = 0.5
+_SFTP: Final = "internal-sftp"
+"""What sshd calls its sftp server in a forced command, and what a forced command is told was asked for."""
 
 
 class Session(asyncssh.SSHServerSession[bytes]):
@@ -65,18 +67,20 @@ class Session(asyncssh.SSHServerSession[bytes]):
 
     def pty_requested(self, term_type: str, term_size: TermSize, term_modes: TermModes) -> bool:
         """The client has a terminal."""
+        if not self._guest.conditions.pty:
+            return False
         self._pty = term_type, dict(term_modes)
         self._size = term_size[:2]
         return True
 
     def agent_requested(self) -> bool:
         """The client's agent is to be reached from the job."""
-        self._agent = True
-        return True
+        self._agent = self._guest.conditions.agent
+        return self._agent
 
     def display_requested(self, protocol: bytes, cookie: bytes, screen: int) -> bool:
         """The client's X display is to be reached from the job."""
-        self._display = display(protocol, cookie, screen)
+        self._display = display(protocol, cookie, screen) if self._guest.conditions.display else None
         return self._display is not None
 
     def shell_requested(self) -> bool:
@@ -210,15 +214,23 @@ class Session(asyncssh.SSHServerSession[bytes]):
 
     async def _open(self, admission: Admission, lent: dict[str, str]) -> Frames:
         bridge, deadline_s = self._guest.gate.bridge, self._guest.gate.config.dial_s
-        if self._sftp:
-            return await _frames(await bridge.sftp(admission, deadline_s=deadline_s))
-        env = passed_on(self._channel.environment()) | about_connection(self._guest.connection) | lent
+        forced = self._guest.conditions.command
+        env = dict(self._guest.conditions.env)
+        if self._sftp and forced in {None, _SFTP}:
+            return await _frames(await bridge.sftp(admission, env=env, deadline_s=deadline_s))
+        env |= passed_on(self._channel.environment()) | about_connection(self._guest.connection) | lent
+        if forced is not None:
+            env |= {"SSH_ORIGINAL_COMMAND": original} if (original := self._command or self._subsystem()) else {}
         pty = None
         if self._pty is not None:
             size = _resize(*self._size)
             pty = Pty(self._pty[0], size.rows, size.columns, self._pty[1])
-        stream = await bridge.shell(admission, command=self._command, env=env, pty=pty, deadline_s=deadline_s)
+        command = self._command if forced is None else forced
+        stream = await bridge.shell(admission, command=command, env=env, pty=pty, deadline_s=deadline_s)
         return await _frames(stream)
+
+    def _subsystem(self) -> str:
+        return _SFTP if self._sftp else ""
 
     # Words --------------------------------------------------------------------------------------
 

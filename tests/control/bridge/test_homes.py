@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from control.bridge.homes import make_home
+from control.bridge.homes import make_home, read_keys
 
 UID = 700001001 if os.geteuid() == 0 else None
 OWNER = UID or os.getuid()
@@ -81,3 +81,92 @@ def test_places_outside_are_refused(homes: Path, home: str, work_dir: str) -> No
     """A home lies right below the homes, a work directory below its home."""
     with pytest.raises(ValueError, match=r"home|below|subpath"):
         make_home(homes, homes / home, homes / work_dir, UID)
+
+
+def with_keys(homes: Path, content: bytes = b"ssh-ed25519 AAAA\n") -> Path:
+    """Alice's home with an authorized_keys; the file."""
+    home = homes / "alice"
+    make_home(homes, home, home / ".ssh", UID)
+    file = home / ".ssh" / "authorized_keys"
+    file.write_bytes(content)
+    for path in (home / ".ssh", file):
+        os.chown(path, OWNER, OWNER)
+    (home / ".ssh").chmod(0o700)
+    file.chmod(0o600)
+    return file
+
+
+def test_keys_are_read_as_the_person(homes: Path) -> None:
+    """Their bytes, and who reads is root again afterwards."""
+    with_keys(homes)
+    assert read_keys(homes, "alice", 64) == b"ssh-ed25519 AAAA\n"
+    assert os.geteuid() == (0 if UID else OWNER)
+
+
+def test_no_home_no_directory_and_no_file_are_one(homes: Path) -> None:
+    """There are no keys."""
+    for _ in range(3):
+        with pytest.raises(FileNotFoundError):
+            read_keys(homes, "alice", 64)
+        if (homes / "alice" / ".ssh").exists():
+            return
+        make_home(homes, homes / "alice", homes / "alice" / ".ssh", UID)
+
+
+def test_a_file_over_the_limit_is_refused(homes: Path) -> None:
+    """Whole, not cut."""
+    with_keys(homes, b"x" * 64)
+    assert read_keys(homes, "alice", 64) == b"x" * 64
+    with pytest.raises(OSError, match="too large"):
+        read_keys(homes, "alice", 63)
+
+
+@pytest.mark.parametrize("loose", ["", ".ssh", ".ssh/authorized_keys"])
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_what_others_may_write_admits_nobody(homes: Path, loose: str, mode: int) -> None:
+    """As sshd with StrictModes: the home, the directory or the file."""
+    with_keys(homes)
+    (homes / "alice" / loose).chmod(mode)
+    with pytest.raises(PermissionError):
+        read_keys(homes, "alice", 64)
+
+
+def test_links_lead_nowhere(homes: Path, tmp_path: Path) -> None:
+    """Neither the file nor its directory nor the home may be one."""
+    file = with_keys(homes)
+    elsewhere = tmp_path / "elsewhere"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+    with pytest.raises(OSError, match="symbolic links"):
+        read_keys(homes, "alice", 64)
+    (homes / "alice" / ".ssh").rename(tmp_path / "ssh")
+    (homes / "alice" / ".ssh").symlink_to(tmp_path / "ssh")
+    with pytest.raises(NotADirectoryError):
+        read_keys(homes, "alice", 64)
+    (homes / "bob").symlink_to(homes / "alice")
+    with pytest.raises(NotADirectoryError):
+        read_keys(homes, "bob", 64)
+
+
+def test_a_pipe_or_anothers_file_is_none(homes: Path) -> None:
+    """Nobody waits for a pipe to be written, and a file that belongs to somebody else counts for nobody."""
+    file = with_keys(homes)
+    if UID:
+        os.chown(file, UID + 1, UID + 1)
+        file.chmod(0o644)
+        with pytest.raises(PermissionError):
+            read_keys(homes, "alice", 64)
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    os.chown(file, OWNER, OWNER)
+    with pytest.raises(PermissionError):
+        read_keys(homes, "alice", 64)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could be led astray")
+def test_a_home_of_roots_is_nobodys(homes: Path) -> None:
+    """Root's rights are never what makes the reading succeed."""
+    (homes / "root" / ".ssh").mkdir(parents=True)
+    (homes / "root" / ".ssh" / "authorized_keys").write_text("x")
+    with pytest.raises(PermissionError):
+        read_keys(homes, "root", 64)

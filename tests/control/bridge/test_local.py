@@ -23,6 +23,7 @@ from gateway.contract.calls import Peer
 ROOT, CONTROL, GATEWAY, STRANGER = (Peer(1, uid, uid) for uid in (0, 11, 12, 13))
 HERE = Capabilities("none", "none", {}, False, {"sftp": "it is not installed"}, (), "/usr/bin/python3", None)
 NOW = 1000.0
+JOB_UID = 700001001 if os.geteuid() == 0 else os.getuid()
 
 
 @pytest_asyncio.fixture
@@ -54,7 +55,7 @@ async def test_only_control_launches(local: LocalBridge, verb: Verb, peer: Peer,
     assert ((await asked(local, peer, verb)).fault is not Fault.FORBIDDEN) is allowed
 
 
-@pytest.mark.parametrize("verb", [Verb.CONNECT, Verb.SHELL, Verb.SFTP, Verb.LOG])
+@pytest.mark.parametrize("verb", [Verb.CONNECT, Verb.LISTEN, Verb.SHELL, Verb.SFTP, Verb.LOG])
 @pytest.mark.parametrize(("peer", "allowed"), [(ROOT, True), (CONTROL, True), (GATEWAY, True), (STRANGER, False)])
 async def test_streams_are_for_both_houses(local: LocalBridge, verb: Verb, peer: Peer, allowed: bool) -> None:
     """And for nobody else, jobs included."""
@@ -104,3 +105,28 @@ async def test_an_unknown_app_is_not_found(local: LocalBridge) -> None:
     """`app:NAME` begins a build; a name is not a path either."""
     for subject in ("app:nothing", "app:../../x", "app:"):
         assert (await asked(local, CONTROL, Verb.START, subject)).fault is Fault.NOT_FOUND
+
+
+@pytest.mark.parametrize("peer", [CONTROL, GATEWAY])
+async def test_keys_of_a_home_are_lent_as_a_file(local: LocalBridge, tmp_path: Path, peer: Peer) -> None:
+    """What the file holds at this moment; a home without keys has none."""
+    assert (await asked(local, peer, Verb.KEYS, "home:alice@local")).fault is Fault.NOT_FOUND
+    place = tmp_path / "homes" / "alice" / ".ssh"
+    place.mkdir(parents=True)
+    (place / "authorized_keys").write_text("ssh-ed25519 AAAA")
+    for path in (place.parent, place, place / "authorized_keys"):
+        os.chown(path, JOB_UID, JOB_UID)
+    answer, descriptors = await local.handle(encode_call(Call(Verb.KEYS, "home:alice@local")), peer)
+    assert decode_reply(answer) == Reply()
+    assert os.pread(descriptors[0], 100, 0) == b"ssh-ed25519 AAAA"
+    os.close(descriptors[0])
+    place.chmod(0o777)
+    assert (await asked(local, peer, Verb.KEYS, "home:alice@local")).fault is Fault.FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    "subject", ["home:alice@elsewhere", "home:../x@local", "home:@local", "home:Alice@local", "home:a/b@local", "job-1"]
+)
+async def test_keys_of_what_is_no_home_are_refused(local: LocalBridge, subject: str) -> None:
+    """A name that leads out of the homes is no name."""
+    assert (await asked(local, GATEWAY, Verb.KEYS, subject)).fault is Fault.BAD_REQUEST

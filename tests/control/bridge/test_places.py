@@ -34,3 +34,12 @@ def test_known_jobs_are_those_with_a_directory(tmp_path: Path) -> None:
     for name in ("job-2", "job-1", ".hidden", "NotAJob"):
         (places.jobs / name).mkdir()
     assert places.known() == ["job-1", "job-2"]
+
+
+def test_a_home_is_named_by_its_person(tmp_path: Path) -> None:
+    """And by nothing that could lead elsewhere."""
+    places = Places(tmp_path)
+    assert places.person("home:alice@local") == "alice"
+    for subject in ("home:alice", "home:alice@other", "home:../etc@local", "alice", "home:alice@local\n"):
+        with pytest.raises(ValueError, match="not a home"):
+            places.person(subject)

@@ -200,3 +200,24 @@ def test_only_decide_makes_an_admission() -> None:
 def test_a_visitor_cannot_leave_out_their_own_ground() -> None:
     """A password gives no credential ground; the person's own is added."""
     assert grounds_of(ask(world.entry(), Visitor(1, "alice", (), Via.PASSWORD))) == (*PLACE, "user:1")
+
+
+AT_HOME = Visitor(1, "alice", (), Via.HOME_KEY, "local")
+
+
+def test_a_key_of_the_home_opens_the_persons_own_jobs_of_that_cluster() -> None:
+    """On every level, and resting on nothing that others are given."""
+    for level in (Level.PRIVATE, Level.LOGIN):
+        assert grounds_of(ask(world.entry(level=level), AT_HOME)) == (*PLACE, "user:1")
+
+
+@pytest.mark.parametrize("level", [Level.PRIVATE, Level.LOGIN])
+def test_a_key_of_the_home_opens_nothing_else(level: Level) -> None:
+    """Not what was shared with the person, not what every user may pass, not their job on another cluster."""
+    bobs = Visitor(2, "bob", (), Via.HOME_KEY, "local")
+    refused = ask(world.entry(level=level), bobs, world.grant())
+    assert isinstance(refused, Refusal)
+    assert refused.code is Code.FORBIDDEN
+    elsewhere = ask(world.entry(level=level), AT_HOME, job=replace(world.job(), cluster="elsewhere"))
+    assert isinstance(elsewhere, Refusal)
+    assert elsewhere.code is Code.FORBIDDEN

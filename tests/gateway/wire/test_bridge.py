@@ -71,6 +71,18 @@ async def test_an_answer_without_listeners_is_none(tmp_path: Path) -> None:
     far.close()
 
 
+async def test_keys_of_a_home_are_its_files_bytes_none_or_unknown(tmp_path: Path) -> None:
+    """No such file is no key; a bridge that fails or lies has said nothing."""
+    file = os.memfd_create("keys")
+    os.write(file, b"ssh-ed25519 AAAA")
+    async with bridge(tmp_path, lends(file)) as fake:
+        assert await client(tmp_path).home_keys("alice", "local", deadline_s=5) == b"ssh-ed25519 AAAA"
+    assert fake.calls == [Call(Verb.KEYS, "home:alice@local", expires_at=world.NOW + 5)]
+    for fault, wanted in ((Fault.NOT_FOUND, b""), (Fault.FORBIDDEN, b""), (Fault.FAILED, None)):
+        async with bridge(tmp_path, refuses(fault)):
+            assert await client(tmp_path).home_keys("alice", "local", deadline_s=5) == wanted
+
+
 async def test_shell_and_sftp_tell_what_is_wanted(tmp_path: Path) -> None:
     """Command, environment and terminal travel in the call."""
     pairs = [socket.socketpair() for _ in range(3)]

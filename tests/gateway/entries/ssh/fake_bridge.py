@@ -49,6 +49,7 @@ class FakeBridge:
         """Processes run in `home`."""
         self.calls: list[Call] = []
         self.fault: Fault | None = None
+        self.keys: dict[str, bytes] = {}
         self.cannot_listen: Fault | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -68,6 +69,8 @@ class FakeBridge:
         await self.gate.wait()
         if self.fault is not None:
             return encode_reply(Reply(fault=self.fault, detail="as the test wants")), []
+        if call.verb is Verb.KEYS:
+            return self._keys(call)
         if call.verb is Verb.CONNECT:
             return await self._connect(call.args)
         if call.verb is Verb.LISTEN:
@@ -75,6 +78,14 @@ class FakeBridge:
         near, far = socket.socketpair()
         self._tasks.create_task(self._stream(near, call))
         return encode_reply(Reply()), [far.detach()]
+
+    def _keys(self, call: Call) -> tuple[bytes, Sequence[int]]:
+        keys = self.keys.get(call.subject)
+        if keys is None:
+            return encode_reply(Reply(fault=Fault.NOT_FOUND)), []
+        file = os.memfd_create("keys")
+        os.write(file, keys)
+        return encode_reply(Reply()), [file]
 
     def _listen(self, args: dict[str, Any]) -> tuple[bytes, Sequence[int]]:
         if self.cannot_listen is not None:

@@ -37,7 +37,8 @@ async def background(made: World, *flags: str) -> AsyncIterator[Process]:
     try:
         yield process
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.communicate()
 
 

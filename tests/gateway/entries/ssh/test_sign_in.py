@@ -7,6 +7,7 @@ import asyncssh
 import pytest
 
 from gateway.contract.people import Key, User
+from gateway.entries.ssh.home_keys import HomeKeys
 from gateway.entries.ssh.sign_in import TRIES_LIMIT, SignIn, fingerprint
 from tests.gateway.entries.ssh.world import KEYS, PASSWORD, Done, World, lone_job, run, world
 
@@ -198,16 +199,16 @@ async def test_bad_signatures_count_as_tries_and_strangers_keys_do_not(tmp_path:
     """A wrong signature by a known key is a failure; what an agent offers, even signed, is none."""
     async with world(tmp_path) as made:
         told: list[str] = []
-        sign_in = SignIn(made.gate, "::1", told.append)
-        assert not sign_in.key_signed(KEYS["alice"].public_data, good=True)  # nobody was named yet
+        sign_in = SignIn(made.gate, HomeKeys(made.gate), "::1", told.append)
+        assert not await sign_in.key_signed(KEYS["alice"].public_data, good=True)  # nobody was named yet
         sign_in.begin("alice")
         for _ in range(50):
-            assert not sign_in.key_signed(KEYS["stranger"].public_data, good=True)
+            assert not await sign_in.key_signed(KEYS["stranger"].public_data, good=True)
         for _ in range(TRIES_LIMIT - 1):
-            assert not sign_in.key_signed(KEYS["alice"].public_data, good=False)
+            assert not await sign_in.key_signed(KEYS["alice"].public_data, good=False)
         assert sign_in.visitor is None
         with pytest.raises(asyncssh.DisconnectError):
-            sign_in.key_signed(KEYS["alice"].public_data, good=False)
+            await sign_in.key_signed(KEYS["alice"].public_data, good=False)
         with pytest.raises(asyncssh.DisconnectError):
             await sign_in.password(PASSWORD)  # sent at the same time: not heard any more
         assert (made.asked, told) == ([], [])
@@ -216,7 +217,7 @@ async def test_bad_signatures_count_as_tries_and_strangers_keys_do_not(tmp_path:
 async def test_what_was_proved_under_one_name_does_not_count_under_another(tmp_path: Path) -> None:
     """Naming another user starts anew."""
     async with world(tmp_path) as made:
-        sign_in = SignIn(made.gate, "::1", lambda _text: None)
+        sign_in = SignIn(made.gate, HomeKeys(made.gate), "::1", lambda _text: None)
         sign_in.begin("alice")
         assert await sign_in.password(PASSWORD)
         assert sign_in.visitor is not None
@@ -230,7 +231,7 @@ async def test_a_person_whom_the_table_does_not_know_yet_is_asked_to_come_again(
     async with world(tmp_path) as made:
         told: list[str] = []
         made.control["answer"] = {"ok": True, "user_id": 99}
-        sign_in = SignIn(made.gate, "::1", told.append)
+        sign_in = SignIn(made.gate, HomeKeys(made.gate), "::1", told.append)
         sign_in.begin("carol")
         assert not await sign_in.password(PASSWORD)
         assert told
