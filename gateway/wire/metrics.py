@@ -6,6 +6,7 @@ somebody asks. Open visits and their bytes are read off the list of live ones at
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -118,10 +119,19 @@ class Metrics(Collector):
         dials = HistogramMetricFamily("starlight_dial_seconds", "How long connecting into jobs took")
         dials.add_metric([], self.dials.buckets(), self.dials.sum_s)
         yield dials
+        yield GaugeMetricFamily("starlight_tasks", "Tasks on this process's event loop", _tasks())
         if self._feed_age_s is not None:
             yield GaugeMetricFamily(
                 "starlight_feed_age_seconds", "Since control last confirmed what is served", self._feed_age_s()
             )
+
+
+def _tasks() -> int:
+    """How many tasks there are: what grows when a connection's end is not followed by its task's."""
+    try:
+        return len(asyncio.all_tasks())
+    except RuntimeError:
+        return 0  # asked outside of a loop
 
 
 def _counter(name: str, told: str, labels: list[str], values: Mapping[Any, int]) -> Metric:

@@ -38,6 +38,7 @@ async def test_live_and_ended_visits_are_one_count() -> None:
     assert told["starlight_visit_bytes_total", "https", "in"] == 4
     assert told["starlight_visit_bytes_total", "https", "out"] == 4
     assert told["starlight_feed_age_seconds",] == 2.5
+    assert told["starlight_tasks",] == 1
 
 
 def test_refusals_handshakes_and_connections_are_counted() -> None:
@@ -52,6 +53,7 @@ def test_refusals_handshakes_and_connections_are_counted() -> None:
     assert told["starlight_handshake_failures_total", "https"] == 1
     assert told["starlight_connections_open", "https"] == 1
     assert told["process_open_fds",] > 0
+    assert told["starlight_tasks",] == 0
     assert values(metrics.text())["starlight_connections_open", "https"] == 0
 
 
