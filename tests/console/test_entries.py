@@ -137,6 +137,25 @@ def test_who_may_not_pass_can_enter_a_code_on_the_way(
     expect(guest.page.get_by_text("Directory listing for /")).to_be_visible(timeout=20_000)
 
 
+def test_the_gateways_own_refusal_takes_a_code_and_comes_back(
+    open_page: OpenPage, newcomer: Person, bob: Person, served: dict[str, Any]
+) -> None:
+    """Whose right was withdrawn enters a code on the entry's own host, and lands on the path they wanted."""
+    entry = newcomer.entry(served, "web")
+    newcomer.call("PATCH", f"/entries/{entry['id']}", {"level": "login"})
+    page = open_page(bob).page
+    page.goto(entry["url"])
+    expect(page.get_by_text("Directory listing for /")).to_be_visible(timeout=20_000)
+    newcomer.call("PATCH", f"/entries/{entry['id']}", {"level": "private"})
+    code = newcomer.call("PUT", f"/entries/{entry['id']}/share", {})["code"]
+    page.goto(f"{entry['url']}?wanted=1")
+    expect(page.get_by_role("heading", name="您没有访问此入口的权限")).to_be_visible()
+    page.get_by_label("有共享码").fill(code.lower())
+    page.get_by_role("button", name="使用").click()
+    expect(page.get_by_text("Directory listing for /?wanted=1")).to_be_visible(timeout=20_000)
+    assert page.url == f"{entry['url']}?wanted=1"
+
+
 def test_a_wrong_code_is_refused_in_words(open_page: OpenPage, bob: Person) -> None:
     """Nothing is redeemed; the sentence is the platform's."""
     visit = open_page(bob, "/redeem")

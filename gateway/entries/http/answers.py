@@ -6,6 +6,7 @@ Pages and problems are never cached, sniffed or framed; what the request held is
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -86,12 +87,13 @@ def refuse(
     closes: bool,
     code: int | None = None,
     login_url: str | None = None,
+    label: str = "",
     more: Sequence[Header] = (),
 ) -> bytes:
     """The answer to a refused request: a page for a navigation, else problem+json (RFC 9457).
 
     `code` is a status more exact than the refusal's own; `login_url` is where a program's user may sign in,
-    `more` are further header lines.
+    `label` the entry's, for whose share code there is a box; `more` are further header lines.
     """
     code = code or status(refusal)
     language = language_of(head)
@@ -101,7 +103,8 @@ def refuse(
     if code == HTTPStatus.UNAUTHORIZED:
         headers.append(("WWW-Authenticate", 'Starlight realm="access entry"'))
     if head is not None and is_navigation(head):
-        return page_answer(head, code, refusal_page(refusal, language, console_url), headers=headers, closes=closes)
+        page = refusal_page(refusal, language, console_url, label=label, nonce=secrets.token_urlsafe(16))
+        return page_answer(head, code, page, headers=headers, closes=closes)
     problem = _problem(refusal, code, language) | ({"login_url": login_url} if login_url else {})
     return answer(head, code, _json(problem), "application/problem+json", headers=headers, closes=closes)
 

@@ -231,7 +231,7 @@ class Conversation:
             case Ask():
                 return self._ask(head, entry)
             case refusal:
-                return self._refuse(head, refusal)
+                return self._refuse(head, refusal, label=entry.label)
 
     async def _ours(self, head: RequestHead, path: bytes, entry: Entry) -> bool | None:
         """Serves what is the gateway's own on every entry, before anybody signs in; None for the rest."""

@@ -25,6 +25,13 @@ nav { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
 a { padding: .4rem 1rem; border: 1px solid var(--line); border-radius: 6px; color: var(--accent);
   text-decoration: none; }
 a.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+form { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: 1.25rem; }
+label { flex: 1 0 100%; font-size: .9rem; }
+input { flex: 1 1 12rem; min-width: 0; padding: .4rem .75rem; border: 1px solid var(--soft); border-radius: 6px;
+  background: var(--ground); color: var(--text); font: inherit; }
+button { padding: .4rem 1rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent);
+  color: var(--on-accent); font: inherit; cursor: pointer; }
+input:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 a:hover { border-color: var(--accent); } a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 footer { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft);
   font-size: .82rem; }
@@ -48,12 +55,22 @@ class Link:
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box to type one word into. What happens then is up to the page's script."""
+
+    label: str
+    placeholder: str
+    button: str
+
+
 def lay_out(
     *,
     language: str,
     title: str,
     lines: tuple[str, ...],
     links: tuple[Link, ...] = (),
+    box: Box | None = None,
     footer: str = "",
     refresh_s: int | None = None,
     script: str = "",
@@ -66,13 +83,24 @@ def lay_out(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="robots" content="noindex">\n'
         + (f'<meta http-equiv="refresh" content="{refresh_s}">\n' if refresh_s else "")
         + f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f'<main>\n<h1 id="title">{escape(title)}</h1>\n<div id="text">{paragraphs}</div>\n{_navigation(links)}'
+        f'<main>\n<h1 id="title">{escape(title)}</h1>\n<div id="text">{paragraphs}</div>\n'
+        f"{_form(box)}{_navigation(links)}"
         + (f"<footer>{escape(footer)}</footer>\n" if footer else "")
         + "</main>\n"
         + (f'<script nonce="{nonce}">{script}</script>\n' if script else "")
         + "</body>\n</html>\n"
     )
     return Page(html, _policy(nonce if script else ""))
+
+
+def _form(box: Box | None) -> str:
+    if box is None:
+        return ""
+    return (
+        f'<form id="box"><label for="code">{escape(box.label)}</label><input id="code" name="code" required '
+        f'maxlength="2000" autocomplete="off" spellcheck="false" placeholder="{escape(box.placeholder)}">'
+        f"<button>{escape(box.button)}</button></form>\n"
+    )
 
 
 def _navigation(links: tuple[Link, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gateway.core.refusals import Code, Refusal, next_step, sentence, status
+from gateway.entries.pages import share_box
 from gateway.entries.pages.layout import Link, Page, lay_out
 
 WAITED_FOR: Final = frozenset({Code.JOB_STARTING, Code.NOT_LISTENING, Code.CONTROL_AWAY, Code.RESTARTING, Code.BUSY})
@@ -15,15 +16,22 @@ WAITED_FOR: Final = frozenset({Code.JOB_STARTING, Code.NOT_LISTENING, Code.CONTR
 REFRESH_S: Final = 3
 
 
-def refusal_page(refusal: Refusal, language: str, console_url: str) -> Page:
-    """The page for a refusal; `language` is `zh` or `en`, `console_url` where the way back leads."""
+def refusal_page(refusal: Refusal, language: str, console_url: str, *, label: str = "", nonce: str = "") -> Page:
+    """The page for a refusal; `language` is `zh` or `en`, `console_url` where the way back leads.
+
+    With the entry's `label`, who has no right gets a box for a share code; its script needs `nonce`, new each time.
+    """
     waits = refusal.code in WAITED_FOR
-    said = (next_step(refusal, language), _subject(refusal, language), _waiting(language) if waits else "")
+    redeems = bool(label) and refusal.code is Code.FORBIDDEN
+    step = share_box.lead(language) if redeems else next_step(refusal, language)
     return lay_out(
         language=language,
         title=sentence(refusal, language),
-        lines=said,
+        lines=(step, _subject(refusal, language), _waiting(language) if waits else ""),
         links=_links(refusal, language, console_url),
+        box=share_box.box(language) if redeems else None,
+        script=share_box.script(console_url, label) if redeems else "",
+        nonce=nonce,
         footer=f"{status(refusal)} · {refusal.code}",
         refresh_s=REFRESH_S if waits else None,
     )

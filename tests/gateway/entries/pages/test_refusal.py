@@ -28,3 +28,16 @@ def test_the_job_and_entry_are_named_where_they_may_be_known() -> None:
     assert "Job: jupyter-17, access entry: web" in page.html
     assert '<a class="main" href="http://c/jobs/jupyter-17">' in page.html
     assert "访问入口：web" in refusal_page(Refusal(Code.FORBIDDEN, None, "web"), "zh", "http://c").html
+
+
+def test_who_has_no_right_gets_a_box_for_a_share_code_of_this_entry() -> None:
+    """Its script is the page's own, and says nothing that an address could break."""
+    page = refusal_page(Refusal(Code.FORBIDDEN, None, "web"), "en", "https://c/</script>", label="ab12", nonce="n1")
+    assert '<input id="code" name="code"' in page.html
+    assert '"https://c/\\u003c/script>/redeem"' in page.html
+    assert 'entry: "ab12"' in page.html
+    assert "script-src 'nonce-n1'" in page.policy
+    for other in (Refusal(Code.FORBIDDEN), Refusal(Code.BUSY)):
+        plain = refusal_page(other, "zh", "https://c", label="" if other.code is Code.FORBIDDEN else "ab12", nonce="n1")
+        assert "<form" not in plain.html
+        assert "script-src" not in plain.policy
