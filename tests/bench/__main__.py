@@ -9,16 +9,18 @@ not machines.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import http, install
+from tests.bench import http, install, size, tls
 from tests.bench.load import Echo, Figures, measure, visit
 from tests.system.product import Product
 
 APP = (Path(__file__).parents[1] / "system" / "app.py").read_text()
+ROWS = {"http": http.main, "size": size.main, "tls": tls.main}
 FOR_S = 4.0
 CLIENTS = 16
 
@@ -26,9 +28,11 @@ CLIENTS = 16
 def main() -> int:
     """Prints one line a figure."""
     with tempfile.TemporaryDirectory() as folder:
-        if sys.argv[1:] == ["http"]:
+        if sys.argv[1:]:
             install.ensure()
-            http.main(Path(folder))
+            for name in sys.argv[1:]:
+                os.environ["BENCH_ROW"] = name
+                ROWS[name](Path(folder))
             return 0
         product = Product(Path(folder) / "var")
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a comparison needs beside the product: Debian's wrk, nginx and haproxy; caddy and configurable-http-proxy."""
+"""What a comparison needs beside the product: Debian's wrk, h2load, nginx, haproxy; caddy, configurable-http-proxy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / ".build" / "bench"
-_PROGRAMS: Final = {"wrk": "wrk", "nginx": "nginx-light", "haproxy": "haproxy"}
+_PROGRAMS: Final = {"wrk": "wrk", "h2load": "nghttp2-client", "nginx": "nginx-light", "haproxy": "haproxy"}
 
 
 def ensure() -> None:
-    """Installs what is missing and puts it on PATH. Raises SystemExit when wrk, nginx or haproxy cannot be had."""
+    """Installs what is missing and puts it on PATH. Raises SystemExit when one of Debian's cannot be had."""
     os.environ["PATH"] = os.pathsep.join(
         [str(FOLDER / "node_modules" / ".bin"), str(FOLDER / "caddy" / "bin"), os.environ["PATH"], "/usr/sbin"]
     )

@@ -77,24 +77,25 @@ def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
     (folder / "nginx.conf").write_text(nginx)
     (folder / "haproxy.cfg").write_text(HAPROXY.format(app=app, plain=proxy))
     with ExitStack() as stack:
-        pid = stack.enter_context(_running(["nginx", "-c", str(folder / "nginx.conf")], plain))
+        pid = stack.enter_context(running(["nginx", "-c", str(folder / "nginx.conf")], plain))
         found = [Peer("nginx plain", plain, pid), Peer("nginx + auth_request", asking, pid)]
-        pid = stack.enter_context(_running(["haproxy", "-f", str(folder / "haproxy.cfg")], proxy))
+        pid = stack.enter_context(running(["haproxy", "-f", str(folder / "haproxy.cfg")], proxy))
         found.append(Peer("haproxy", proxy, pid))
         if program := shutil.which("caddy"):
             command = [program, "reverse-proxy", "--from", f"http://127.0.0.1:{caddy}", "--to", f"127.0.0.1:{app}"]
-            pid = stack.enter_context(_running(command, caddy, GOMAXPROCS="1", HOME=str(folder)))
+            pid = stack.enter_context(running(command, caddy, GOMAXPROCS="1", HOME=str(folder)))
             found.append(Peer("caddy", caddy, pid, host=f"127.0.0.1:{caddy}"))
         if program := shutil.which("configurable-http-proxy"):
             ports = ["--port", str(chp), "--api-port", str(api), "--ip", "127.0.0.1", "--log-level", "error"]
             command = [program, *ports, "--default-target", f"http://127.0.0.1:{app}"]
-            pid = stack.enter_context(_running(command, chp))
+            pid = stack.enter_context(running(command, chp))
             found.append(Peer("configurable-http-proxy", chp, pid))
         yield found
 
 
 @contextmanager
-def _running(command: list[str], port: int, **environment: str) -> Iterator[int]:
+def running(command: list[str], port: int, **environment: str) -> Iterator[int]:
+    """The program, once it listens on the port; its process id."""
     process = subprocess.Popen(
         pinned(PROXY_CORE, command), env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

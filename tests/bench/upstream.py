@@ -1,4 +1,4 @@
-"""The app behind every proxy of a comparison, its source given to `python3 -c PORT`: one write an answer.
+"""The app behind every proxy of a comparison, its source given to `python3 -c PORT...`: one write an answer.
 
 /small     1 KiB with seven fields           /bytes/N   N bytes by Content-Length
 /tunnel    101, then an echo of every byte   POST       takes the body, answers its length
@@ -68,11 +68,13 @@ class App(asyncio.Protocol):
             self.transport.write(piece)
 
 
-async def main(port):
-    server = await asyncio.get_running_loop().create_server(App, "127.0.0.1", port)
+async def main(ports):
+    for port in ports:
+        await asyncio.get_running_loop().create_server(App, "127.0.0.1", port)
     print("serving", flush=True)
-    await server.serve_forever()
+    await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1] if len(sys.argv) > 1 else os.environ["STARLIGHT_PORT_WEB"])))
+    given = sys.argv[1:] or [port for name, port in os.environ.items() if name.startswith("STARLIGHT_PORT_")]
+    asyncio.run(main([int(port) for port in given]))
