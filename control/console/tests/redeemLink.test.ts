@@ -8,6 +8,7 @@ test("a link is read from a fragment or pasted whole", () => {
   expect(readRedeemLink("https://c/redeem#code=AB&entry=ff&back=%2Flab%3Fx%3D1")).toEqual({ code: "AB", entry: "ff", back: "/lab?x=1" });
   expect(readRedeemLink("AB-12")).toBeNull();
   expect(readRedeemLink("#entry=ff")).toBeNull();
+  expect(readRedeemLink("")).toBeNull();
 });
 
 test("the way back leads to the entry's own host and nowhere else", () => {

@@ -1,8 +1,7 @@
-/** The terminal's own logic: output is bounded and in order, pasting asks when it should, share links are read. */
+/** The terminal's own logic: output is bounded and in order, pasting asks when it should. */
 
 import { expect, test } from "vitest";
 import { Flow, type Screen } from "../src/term/flow";
-import { readRedeemLink } from "../src/pages/share/redeemLink";
 
 class SlowScreen implements Screen {
   text = "";
@@ -49,14 +48,4 @@ test("the end waits for what came before it", () => {
   expect(seen).toEqual([]);
   screen.drawAll();
   expect(seen).toEqual(["last words"]);
-});
-
-test.each([
-  ["#code=ABCD-EFGH&entry=1f", { code: "ABCD-EFGH", entry: "1f" }],
-  ["http://console.example/redeem#code=ABCD", { code: "ABCD", entry: "" }],
-  ["ABCD-EFGH", null],
-  ["#other", null],
-  ["", null],
-])("the share link %j is read", (text, link) => {
-  expect(readRedeemLink(text)).toEqual(link);
 });
