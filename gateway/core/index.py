@@ -4,8 +4,9 @@ State: one set of records with its reverse indexes. A list from control fills on
 it is the Table's, only the Table edits it. The answers depend on the set of records alone, never on
 the order in which they came.
 
-It is made for 100,000 entries: a name leads straight to the record that bears it, and to a dict of
+It is made for 100,000 entries. A name leads straight to the record that bears it, and to a dict of
 bearers only where several do, because a small dict for each name took most of the memory and of the time.
+There are few dicts as long as the list, because all grow at once and one that grows holds up the loop.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ class Index:
         self._names: dict[type[object], defaultdict[str, dict[Hashable, Bearers]]] = {
             shape: defaultdict(dict) for shape in RECORD_KINDS.values()
         }
-        self._givers: dict[str, Record] = {}
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -55,8 +55,6 @@ class Index:
             held = names[word].setdefault(name, record)
             if held is not record:
                 self._share(names[word], name, held, record)
-        for ground, _ in claims(record):
-            self._givers[ground] = record
         return before
 
     def drop(self, kind: str, key: str) -> Record | None:
@@ -64,8 +62,11 @@ class Index:
         return self._take(RECORD_KINDS[kind], key)
 
     def giver(self, ground: str) -> Record | None:
-        """The record that gives this ground."""
-        return self._givers.get(ground)
+        """The record that gives this ground. A ground begins with the kind and key of its record."""
+        kind, _, rest = ground.partition(":")
+        records = self._records[RECORD_KINDS[kind]] if kind in RECORD_KINDS else {}
+        record = records.get(rest) or records.get(rest.rpartition(":")[0])
+        return record if record is not None and any(ground == given for given, _ in claims(record)) else None
 
     def all(self) -> Iterable[Record]:
         """Every record."""
@@ -82,8 +83,8 @@ class Index:
     def missing_in(self, later: Index) -> Iterable[Record]:
         """The records whose kind and key `later` does not have."""
         for shape, records in self._records.items():
-            for key in records.keys() - later._records[shape].keys():  # another of our own kind
-                yield records[key]
+            there = later._records[shape]  # another of our own kind
+            yield from [record for key, record in records.items() if key not in there]
 
     def many(self, shape: type[R], word: str, name: Hashable) -> list[R]:
         """The records that bear a name, by id."""
@@ -100,7 +101,7 @@ class Index:
 
     def crumble(self) -> Iterator[None]:
         """Forgets everything, a little with each step: giving up a large set at once would hold up the loop."""
-        parts: list[dict[Any, Any]] = [self._givers, *self._records.values()]
+        parts: list[dict[Any, Any]] = list(self._records.values())
         parts += [held for words in self._names.values() for held in words.values()]
         for part in parts:
             while part:
@@ -133,8 +134,6 @@ class Index:
                     (named[name],) = held.values()
             elif held is record:  # else the record bore the name twice
                 del named[name]
-        for ground, _ in () if record is None else claims(record):
-            del self._givers[ground]
         return record
 
 
@@ -151,8 +150,7 @@ def _names(record: Record) -> Iterable[Name]:
 def _entry_names(entry: Entry) -> list[Name]:
     names: list[Name] = [("label", entry.label)]
     if entry.protocol is not Protocol.SSH:
-        host = entry.host.lower()
-        names += (("host", (host, entry.port)), ("name", host))
+        names.append(("name", entry.host.lower()))
     if entry.port_kind is PortKind.RANDOM:
         names.append(("port", entry.port))
     if fixed_ssh(entry):

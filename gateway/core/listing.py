@@ -29,24 +29,30 @@ class Listing:
         """How many records the table did not hold like this."""
         self._present = present
         self._lost: set[str] = set()
+        self._kept = 0
+        """How many of the table's kinds and keys the list has, too."""
 
     def take(self, records: Iterable[Record]) -> None:
         """Adds one slice. Of two records of one kind and key the later one counts."""
         for told in records:
             held = self._present.get(type(told), told.id)
             record = told
-            if held is not None and held == told:
+            if held is None:
+                self.fresh += 1
+            elif held == told:
                 record = held
+                if self._lost:
+                    self._lost.difference_update(ground for ground, _ in claims(held))
             else:
                 self.fresh += 1
-            self.index.put(record)
+                self._compare(held, told)
+            before = self.index.put(record)
+            self._kept += held is not None and before is None
             self.ends += ends(record)
-            if held is not None:
-                self._compare(held, record)
 
     def lost(self) -> frozenset[str]:
         """The grounds that stand in the table and not in the list, or there with other facts."""
-        gone = self._present.missing_in(self.index)
+        gone = self._present.missing_in(self.index) if self._kept < len(self._present) else ()
         return frozenset(self._lost).union(ground for record in gone for ground, _ in claims(record))
 
     def differs(self) -> bool:

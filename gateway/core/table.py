@@ -124,7 +124,7 @@ class Table:
 
     def entry_by_host(self, host: str, port: int) -> Entry | None:
         """The http, https or tcp entry that people reach by this lower-case host name on this public port."""
-        return self._index.first(Entry, "host", (host, port))
+        return next((entry for entry in self._index.many(Entry, "name", host) if entry.port == port), None)
 
     def entry_by_name(self, host: str) -> Entry | None:
         """The http, https or tcp entry of this lower-case host name, whatever its port."""

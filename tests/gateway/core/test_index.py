@@ -8,7 +8,7 @@ import pytest
 
 from gateway.contract.codec import Record
 from gateway.contract.people import User
-from gateway.contract.routes import Certificate, Entry, PortKind, Protocol
+from gateway.contract.routes import Certificate, Entry, Level, PortKind, Protocol
 from gateway.core import index as index_module
 from gateway.core.index import Index, fixed_ssh
 from tests.gateway import world
@@ -46,10 +46,10 @@ def test_of_two_bearers_the_lowest_id_is_found() -> None:
         index = Index()
         for record in order:
             index.put(record)
-        assert index.first(Entry, "host", ("a.example", 8888)) == first
-        assert index.many(Entry, "host", ("a.example", 8888)) == [first, second]
+        assert index.first(Entry, "name", "a.example") == first
+        assert index.many(Entry, "name", "a.example") == [first, second]
         index.drop("entry", "2")
-        assert index.first(Entry, "host", ("a.example", 8888)) == second
+        assert index.first(Entry, "name", "a.example") == second
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_of_two_bearers_the_lowest_id_is_found() -> None:
         (world.job(), "owner", 1),
         (world.entry(), "label", f"{17:032x}"),
         (world.entry(host="A.example"), "name", "a.example"),
-        (world.entry(protocol=Protocol.TCP, port=8999, host="a.example"), "host", ("a.example", 8999)),
+        (world.entry(protocol=Protocol.TCP, port=8999, host="a.example"), "name", "a.example"),
     ],
 )
 def test_each_record_is_found_by_its_names(record: Record, word: str, name: Hashable) -> None:
@@ -80,7 +80,7 @@ def test_an_ssh_entry_has_no_host() -> None:
     """ssh tells no name to route by, so that an ssh entry is not found by host name."""
     index = Index()
     index.put(world.entry(1, protocol=Protocol.SSH, host="a.example", port=8022))
-    assert index.first(Entry, "host", ("a.example", 8022)) is None
+    assert index.first(Entry, "name", "a.example") is None
     assert index.names(Entry, "ssh") == ["jupyter-17"]
 
 
@@ -122,6 +122,9 @@ def test_a_ground_leads_to_the_record_that_gives_it() -> None:
     index.put(world.user(3))
     index.drop("user", "3")
     assert index.giver("user:3") is None
+    index.put(world.entry(3, level=Level.LOGIN))
+    assert index.giver("entry:3:login") == index.giver("entry:3") == world.entry(3, level=Level.LOGIN)
+    assert [index.giver(ground) for ground in ("entry:3:open", "entry:3:", "entry:4", "planet:3", "")] == [None] * 5
 
 
 def test_a_name_that_a_record_bears_twice_is_one_name() -> None:
@@ -152,7 +155,7 @@ def test_a_set_crumbles_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1, 26):
         index.put(world.entry(number))
     steps = len(list(index.crumble()))
-    assert steps == 5 * 3  # records, grounds, and three sorts of names
+    assert steps == 3 * 3  # records, and two sorts of names
     assert list(index.all()) == []
     assert index.first(Entry, "name", world.entry(1).host) is None
     assert index.giver("entry:1") is None

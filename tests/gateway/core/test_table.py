@@ -192,6 +192,10 @@ def test_entries_are_found_by_label_host_and_port() -> None:
     assert held.entry_by_label(web.label) == web
     assert held.entry_by_host("a.example", 8888) == web
     assert held.entry_by_host("a.example", 8443) is None
+    other = world.entry(19, protocol=Protocol.HTTPS, port=8443, host="a.example")
+    held.apply(Change(2, "entry", "19", other))
+    assert held.entry_by_host("a.example", 8443) == other
+    assert held.entry_by_host("a.example", 8888) == web
     assert held.entry_by_port(40000) == tcp
     assert held.entry_by_name(tcp.host) == tcp
     assert held.random_ports() == {40000: Protocol.TCP}
