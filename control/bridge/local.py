@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from control.bridge.capabilities import Capabilities
+from control.bridge.home_visits import HomeVisits
 from control.bridge.homes import read_keys
 from control.bridge.launch import Launcher
 from control.bridge.places import Places
 from control.bridge.shims import ask
-from gateway.contract.bridge import KEYS_LIMIT, LAUNCH_VERBS, Call, Fault, Reply, Verb, decode_call, encode_reply
+from gateway.contract.bridge import HOME, KEYS_LIMIT, LAUNCH_VERBS, Call, Fault, Reply, Verb, decode_call, encode_reply
 from gateway.contract.calls import Answer, Peer, serve
 
 _log = logging.getLogger(__name__)
@@ -45,12 +46,14 @@ class LocalBridge:
         places: Places,
         capabilities: Capabilities,
         launcher: Launcher,
+        homes: HomeVisits,
         callers: Callers,
         clock: Callable[[], float],
     ) -> None:
         self._places = places
         self._capabilities = capabilities
         self._launcher = launcher
+        self._homes = homes
         self._callers = callers
         self._clock = clock
 
@@ -88,6 +91,8 @@ class LocalBridge:
             return self._launcher.prepare(call.subject.removeprefix(_APP)), []
         if call.verb is Verb.KEYS:
             return await self._keys(self._places.person(call.subject))
+        if call.verb in _STREAMS and call.subject.startswith(HOME):
+            return await self._homes.ask(self._places.person(call.subject), call.verb, call.args)
         job = self._job_of(call.subject)
         if job is None or (call.verb in _OF_KNOWN_JOBS and not self._places.job(job).exists()):
             return Reply(fault=Fault.NOT_FOUND, detail=f"no such job here: {call.subject[:80]}"), []
@@ -121,7 +126,7 @@ class LocalBridge:
     def _job_of(self, subject: str) -> str | None:
         """The job of `JOB` or `JOB.NODE`; this engine has one node, and no containers."""
         job, _, node = subject.partition(".")
-        return job if node in ("", socket.gethostname()) and not job.startswith("home:") else None
+        return job if node in ("", socket.gethostname()) and not job.startswith(HOME) else None
 
     def _open_log(self, job: str) -> list[int]:
         """Output and time index, read-only. Before the first byte there is an empty log, not a fault."""

@@ -27,6 +27,10 @@ class Places:
         """One directory a person."""
         return self.data_dir / "homes"
 
+    def home_visit(self, person: str) -> Path:
+        """The directory of whoever visits a home without a job."""
+        return self.data_dir / "bridge" / "homes" / person
+
     @property
     def apps(self) -> Path:
         """What apps need beside the machine's own programs."""

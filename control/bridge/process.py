@@ -14,6 +14,7 @@ from typing import Final
 from control.agent.shim.waiting import readable
 from control.apps.environments import Environments
 from control.bridge.capabilities import probe
+from control.bridge.home_visits import HomeVisits
 from control.bridge.launch import Launcher
 from control.bridge.local import Callers, LocalBridge
 from control.bridge.places import Places
@@ -43,7 +44,9 @@ async def run(settings: WorkerSettings) -> None:
     async with asyncio.TaskGroup() as tasks:
         launcher = Launcher(places, capabilities, Environments(places.apps), now, tasks)
         launcher.resume()
-        serving = tasks.create_task(LocalBridge(places, capabilities, launcher, callers, now).serve(listener))
+        homes = HomeVisits(places, capabilities, settings.job_uid_base, now)
+        bridge = LocalBridge(places, capabilities, launcher, homes, callers, now)
+        serving = tasks.create_task(bridge.serve(listener))
         await _from_supervisor(settings.run_dir, {"verb": "ready"})
         await _told_to_end(settings.lifeline_fd)
         serving.cancel()

@@ -10,7 +10,8 @@ request  {"v": 1, "verb": VERB, "subject": SUBJECT, "args": {...}, "visitor": NA
 reply    {"v": 1, "ok": true, "result": {...}}                             + descriptors
          {"v": 1, "ok": false, "code": FAULT, "detail": "for the log"}     none
 
-SUBJECT is `JOB`, `JOB.NODE`, `JOB.NODE.CONTAINER` or `home:USER@CLUSTER`.
+SUBJECT is `JOB`, `JOB.NODE`, `JOB.NODE.CONTAINER` or `home:USER@CLUSTER`. Into a home lead shell, sftp and what a
+shell's visitor lends (listen: agent, display); their args hold {user_id: the number of the person's account} beside.
 
 Stream verbs (gateways and control may call them) and what the descriptor is:
   connect  {port: int} or {path: str}                    the connected socket itself, made inside the job

@@ -11,15 +11,19 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from typing import Final
 
+from gateway.contract.bridge import home_subject
 from gateway.contract.people import User
-from gateway.contract.routes import Entry, Job, JobPhase, Level, Target
+from gateway.contract.routes import Entry, Job, JobPhase, Level, PortKind, Protocol, Target
 from gateway.core.grounds import entry_ground, grant_ground, job_ground, open_to_anyone, open_to_users, user_ground
 from gateway.core.refusals import Code, Refusal
+from gateway.core.ssh_name import HOME_NAME
 from gateway.core.table import Table
 from gateway.core.tickets import Visitor
 
 _PROOF: Final = object()
 """Known to this module alone: whoever holds it may make an Admission."""
+_HOMES: Final = {"local": "local"}
+"""The clusters on which people have homes, and the engine whose bridge leads there."""
 _UNFIT: Final = {
     JobPhase.STARTING: Code.JOB_STARTING,
     JobPhase.SUSPENDED: Code.JOB_SUSPENDED,
@@ -75,6 +79,27 @@ def decide(entry: Entry, visitor: Visitor, table: Table, now: float) -> Decision
     if table.stale(now) and entry_ground(held.id, "open") not in right:
         return Refusal(Code.STALE, held.job_id, held.name)
     return Admission(visitor, held, _target(held, entry), right, _PROOF)
+
+
+def decide_home(cluster: str, visitor: Visitor, table: Table, now: float) -> Admission | Refusal:
+    """Whether the visitor may enter their own home on a cluster, where there is no job.
+
+    Nobody enters another's. A key that lies in a home opens that person's jobs and nothing else: not
+    the home either. The entry that the Admission names stands in no table: it is this door.
+    """
+    user = _known(visitor, table, now)
+    if user is None:
+        return Refusal(Code.WITHDRAWN)
+    engine = _HOMES.get(cluster)
+    if engine is None or visitor.cluster is not None:
+        return Refusal(Code.NO_SUCH_HOME)
+    if table.stale(now):
+        return Refusal(Code.STALE)
+    target = Target(engine, home_subject(user.name, cluster))
+    entry = Entry(
+        -user.id, "", HOME_NAME, Protocol.SSH, Level.PRIVATE, PortKind.FIXED, 0, "", HOME_NAME, user.id, target
+    )
+    return Admission(visitor, entry, target, (user_ground(user.id), *visitor.grounds), _PROOF)
 
 
 def _right(entry: Entry, visitor: Visitor, table: Table, now: float) -> tuple[str, ...] | Ask | Refusal:

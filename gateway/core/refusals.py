@@ -23,6 +23,7 @@ class Code(StrEnum):
     KEY_CONDITION = "key_condition"
     UNKNOWN_HOST = "unknown_host"
     NO_SUCH_JOB = "no_such_job"
+    NO_SUCH_HOME = "no_such_home"
     AMBIGUOUS_JOB = "ambiguous_job"
     SEVERAL_JOBS = "several_jobs"
     NO_JOBS = "no_jobs"
@@ -129,6 +130,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "There is no job of that name that you can enter.",
         "请在控制台查看作业编号。",
         "Look up the job's id in the console.",
+    ),
+    Code.NO_SUCH_HOME: Sentence(
+        404,
+        "您在该集群上没有可以进入的主目录，或者所用的密钥不能进入主目录。",
+        "You have no home on that cluster, or the key that you used does not open homes.",
+        "请检查集群名称，或使用密码、个人资料中的公钥登录。",
+        "Check the cluster's name, or sign in with your password or a key of your profile.",
     ),
     Code.AMBIGUOUS_JOB: Sentence(
         404,

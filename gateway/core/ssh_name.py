@@ -3,6 +3,7 @@
 People separate the user from the job by `+`, `%` or `#`, as other gateways taught them; user names
 hold none of these. A job is named by its id, by the label of one of its entries, or by its name when
 only one fits, and is matched whole before it is read as `JOB.NODE` or `JOB.NODE.CONTAINER`.
+`home`, or `home.CLUSTER`, is the person's home without a job: no job may be named so.
 What does not concern a person does not exist for them: another's private job is never found.
 """
 
@@ -16,6 +17,9 @@ from typing import Final
 from gateway.contract.routes import Entry, Level
 from gateway.core.table import Table, Way
 
+HOME_NAME: Final = "home"
+HOME_CLUSTER: Final = "local"
+"""The cluster whose home is meant when none is named."""
 _SEPARATOR: Final = re.compile("[+%#]")
 
 
@@ -46,6 +50,14 @@ def split(login: str) -> Login:
     """The user and the job that a login name asks for. `alice+` names no job."""
     user, *rest = _SEPARATOR.split(login, maxsplit=1)
     return Login(user, rest[0] if rest and rest[0] else None)
+
+
+def home_of(wanted: str) -> str | None:
+    """The cluster whose home `wanted` asks for; None when it asks for a job."""
+    name, dot, cluster = wanted.partition(".")
+    if name != HOME_NAME:
+        return None
+    return cluster if dot else HOME_CLUSTER
 
 
 def find(wanted: str, user_id: int, table: Table) -> tuple[Match, ...]:

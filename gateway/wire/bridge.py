@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
-from gateway.contract.bridge import KEYS_LIMIT, Call, Fault, Reply, Verb, decode_reply, encode_call, home_subject
+from gateway.contract.bridge import HOME, KEYS_LIMIT, Call, Fault, Reply, Verb, decode_reply, encode_call, home_subject
 from gateway.contract.calls import call
 from gateway.core.decide import Admission
 from gateway.core.refusals import Code, Refusal
@@ -227,6 +227,8 @@ async def _patient_call(path: str, message: bytes, deadline_s: float) -> tuple[b
 
 def _as_call(verb: Verb, admission: Admission, args: dict[str, Any], expires_at: float) -> Call:
     visitor = admission.visitor.name or None
+    if admission.target.subject.startswith(HOME):
+        args = {**args, "user_id": admission.visitor.user_id}
     return Call(verb, admission.target.subject, args, visitor, admission.grounds, expires_at)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from gateway.config import GatewayConfig
 from gateway.contract.routes import Entry
 from gateway.core import pace
-from gateway.core.decide import Admission, Decision, decide
+from gateway.core.decide import Admission, Decision, decide, decide_home
 from gateway.core.refusals import Code, Refusal
 from gateway.core.room import no_room
 from gateway.core.table import Table
@@ -41,6 +41,10 @@ class Gate:
     def decide(self, entry: Entry, visitor: Visitor) -> Decision:
         """May this visitor pass now? Open the visit before the next await."""
         return decide(entry, visitor, self.table, self.now())
+
+    def decide_home(self, cluster: str, visitor: Visitor) -> Admission | Refusal:
+        """May this visitor enter their home there now? Open the visit before the next await."""
+        return decide_home(cluster, visitor, self.table, self.now())
 
     def room(self, entry: Entry, address: str, *, instead_of: Visit | None = None) -> Refusal | None:
         """Why one more visit of this entry from this address does not fit; None when it does.

@@ -30,6 +30,8 @@ _LAST_OUTPUT_S: Final = 5.0
 _LAST_STREAMS_S: Final = 5.0
 _SETTLE_S: Final = 1.0
 _FULL_DISK_S: Final = 5.0
+_LOOK_S: Final = 0.25
+_IDLE_GRACE_S: Final = 1.0
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -62,6 +64,8 @@ class Keeper:
             background = [group.create_task(serve(listener, self._answer, group))]
             if self._launched.namespace is not None and self._spec.sandbox.network == "pasta":
                 background.append(group.create_task(watch_border(self._launched.namespace, self._record)))
+            if self._spec.idle_s is not None:
+                background.append(group.create_task(self._stop_when_left(self._spec.idle_s)))
             self._group = group
             status = await self._run(env)
             await self._end(status, copying)
@@ -137,7 +141,18 @@ class Keeper:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
+    async def _stop_when_left(self, idle_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        left_at = loop.time()
+        while loop.time() - left_at < idle_s:
+            await asyncio.sleep(_LOOK_S)
+            if self._visits.sessions:
+                left_at = loop.time()
+        self._stop("stopped", _IDLE_GRACE_S)
+
     async def _answer(self, verb: str, args: dict[str, Any]) -> Answer:
+        if self._spec.idle_s is not None and self._ending:
+            raise Refused("not_running", "it is ending: its last visitor has left")
         match verb:
             case "connect":
                 return await self._visits.connect(args)

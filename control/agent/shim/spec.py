@@ -37,7 +37,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Spec:
-    """One job. `uid` is the person's; None: the shim's own. `readonly` are directories the job sees beside its home."""
+    """One job. `uid` is the person's; None: the shim's own. `readonly` are directories the job sees beside its home.
+
+    `idle_s` is for what exists for its visitors alone: it ends so long after the last of them.
+    """
 
     job: str
     owner: str
@@ -49,6 +52,7 @@ class Spec:
     limits: Limits
     readonly: tuple[str, ...]
     sandbox: Sandbox
+    idle_s: float | None = None
 
 
 def read_spec(path: Path) -> Spec:
@@ -73,6 +77,7 @@ def read_spec(path: Path) -> Spec:
             sandbox["python"],
             sandbox.get("python_home"),
         ),
+        idle_s=plain.get("idle_s"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which job the channels of one connection lead to, and whether they may: always decided anew.
+"""Which job, or home, the channels of one connection lead to, and whether they may: always decided anew.
 
 State: the job that a nameless connection entered first. Its later channels, such as the file browser
 beside a shell, lead to the same job.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gateway.contract.routes import Entry, Job, JobPhase
 from gateway.core.decide import Admission, Ask
 from gateway.core.refusals import Code, Refusal
-from gateway.core.ssh_name import find
+from gateway.core.ssh_name import find, home_of
 from gateway.core.table import Way
 from gateway.core.tickets import Visitor
 from gateway.wire.gate import Gate
@@ -45,7 +45,9 @@ class Routing:
         return self._only()
 
     def by_name(self, wanted: str) -> Admission | Several | Refusal:
-        """The job of this id or name."""
+        """The job of this id or name, or the person's home."""
+        if (cluster := home_of(wanted)) is not None:
+            return self._gate.decide_home(cluster, self.visitor)
         matches = find(wanted, self._user_id, self._gate.table)
         if len(matches) == 1:
             return self.decide(matches[0].entry())

@@ -298,7 +298,7 @@ def _supervise(bridge: Bridge, listener: socket.socket) -> Callable[[bytes, Peer
 
 
 def _end_jobs(data_dir: Path) -> None:
-    for status_file in data_dir.glob("bridge/jobs/*/status.json"):
+    for status_file in data_dir.glob("bridge/*/*/status.json"):
         shim = json.loads(status_file.read_bytes())["shim"]
         while is_alive(shim):
             with suppress(ProcessLookupError):

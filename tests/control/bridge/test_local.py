@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from control.apps.environments import Environments
 from control.bridge.capabilities import Capabilities
+from control.bridge.home_visits import HomeVisits
 from control.bridge.launch import Launcher
 from control.bridge.local import Callers, LocalBridge
 from control.bridge.places import Places
@@ -35,7 +36,8 @@ async def local(tmp_path: Path) -> AsyncIterator[LocalBridge]:
     async with asyncio.TaskGroup() as tasks:
         launcher = Launcher(places, HERE, Environments(places.apps), lambda: NOW, tasks)
         callers = Callers(launch=frozenset({0, 11}), stream=frozenset({12}))
-        yield LocalBridge(places, HERE, launcher, callers, lambda: NOW)
+        homes = HomeVisits(places, HERE, None, lambda: NOW)
+        yield LocalBridge(places, HERE, launcher, homes, callers, lambda: NOW)
         launcher.leave()
 
 
@@ -68,9 +70,9 @@ async def test_a_call_that_comes_too_late_is_refused(local: LocalBridge) -> None
     assert (await asked(local, GATEWAY, Verb.CONNECT, expires_at=NOW + 1)).fault is Fault.NOT_RUNNING
 
 
-@pytest.mark.parametrize("subject", ["job-2", "job-1.elsewhere", "home:alice@local", "local"])
+@pytest.mark.parametrize("subject", ["job-2", "job-1.elsewhere", "local"])
 async def test_what_is_not_here_is_not_found(local: LocalBridge, subject: str) -> None:
-    """Another node, a home, an unknown job."""
+    """Another node, an unknown job, the cluster itself."""
     assert (await asked(local, GATEWAY, Verb.CONNECT, subject)).fault is Fault.NOT_FOUND
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.contract.codec import Record
 from gateway.contract.routes import Entry, JobPhase, Level, Protocol, Service
-from gateway.core.decide import Admission, Ask, Decision, decide
+from gateway.core.decide import Admission, Ask, Decision, decide, decide_home
 from gateway.core.refusals import Code, Refusal
 from gateway.core.tickets import ANONYMOUS, Via, Visitor
 from tests.gateway import world
@@ -221,3 +221,26 @@ def test_a_key_of_the_home_opens_nothing_else(level: Level) -> None:
     elsewhere = ask(world.entry(level=level), AT_HOME, job=replace(world.job(), cluster="elsewhere"))
     assert isinstance(elsewhere, Refusal)
     assert elsewhere.code is Code.FORBIDDEN
+
+
+def test_everybody_enters_their_own_home() -> None:
+    """By session, key or password; the visit rests on the person and the credential."""
+    admission = decide_home("local", ALICE, world.table(*SESSIONS), NOW)
+    assert grounds_of(admission) == ("user:1", "session:s1")
+    assert isinstance(admission, Admission)
+    assert (admission.target.subject, admission.target.engine) == ("home:alice@local", "local")
+    assert admission.entry.owner_id == 1
+
+
+def test_nobody_enters_a_home_who_is_not_known_now_or_by_a_key_that_lies_in_it() -> None:
+    """Strangers, ended sessions, disabled people, keys of homes, other clusters, an old snapshot."""
+    cases = [
+        ("local", ANONYMOUS, world.table(*SESSIONS), NOW, Code.WITHDRAWN),
+        ("local", ALICE, world.table(), NOW, Code.WITHDRAWN),
+        ("local", ALICE, world.table(world.user(disabled=True), *SESSIONS), NOW, Code.WITHDRAWN),
+        ("local", AT_HOME, world.table(*SESSIONS), NOW, Code.NO_SUCH_HOME),
+        ("elsewhere", ALICE, world.table(*SESSIONS), NOW, Code.NO_SUCH_HOME),
+        ("local", ALICE, world.table(*SESSIONS), NOW + 1000, Code.STALE),
+    ]
+    for cluster, who, table, now, code in cases:
+        assert decide_home(cluster, who, table, now) == Refusal(code), code

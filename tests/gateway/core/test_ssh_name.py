@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gateway.contract.people import Grant
 from gateway.contract.routes import JobPhase, Level
-from gateway.core.ssh_name import Login, find, language, split
+from gateway.core.ssh_name import Login, find, home_of, language, split
 from gateway.core.table import Table
 from tests.gateway.core.ssh_world import ALICE, BOB, job, ssh_entry, table
 
@@ -113,3 +113,19 @@ def test_what_follows_a_job_narrows_its_target(wanted: str, subject: str) -> Non
 def test_language_follows_the_clients_locale(environment: dict[str, str], expected: str) -> None:
     """A locale that is neither Chinese nor English leaves the person's own choice."""
     assert language(environment, "zh") == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cluster"),
+    [
+        ("home", "local"),
+        ("home.local", "local"),
+        ("home.slurm-1", "slurm-1"),
+        ("home.", ""),
+        ("home-3", None),
+        ("", None),
+    ],
+)
+def test_home_names_no_job_but_the_place_without_one(wanted: str, cluster: str | None) -> None:
+    """`USER+home`, `USER+home.CLUSTER`; a job's id may begin with the word."""
+    assert home_of(wanted) == cluster

@@ -200,3 +200,14 @@ async def test_a_signal_for_a_job_that_ended_is_refused(bridge: Bridge) -> None:
     await bridge.ended("x-1")
     reply, _ = await bridge.ask(Verb.SIGNAL, "x-1", signal="STOP")
     assert reply.fault is Fault.NOT_RUNNING
+
+
+async def test_what_is_there_for_its_visitors_ends_after_the_last(bridge: Bridge) -> None:
+    """A session holds it; when it has been left for a while, it ends with all that runs in it, and lets nobody in."""
+    await bridge.submit("idle-1", ["sleep", "infinity"], idle_s=0.6)
+    await bridge.running("idle-1")
+    visitor = await bridge.shell("idle-1", "sleep 1.2; echo stayed")
+    assert await visitor.rest() == (b"stayed\n", {"status": 0})
+    assert (await bridge.ended("idle-1"))["cause"] == "stopped"
+    reply, _ = await bridge.ask(Verb.SHELL, "idle-1", command="true", env={}, pty=None)
+    assert reply.fault is Fault.NOT_RUNNING

@@ -52,13 +52,13 @@ async def test_it_opens_the_persons_own_jobs_on_that_cluster(tmp_path: Path) -> 
 
 
 async def test_it_opens_nothing_else(tmp_path: Path) -> None:
-    """Not a job of another cluster, not one that was shared with her, not one for every user; not Bob's door."""
+    """Not a job of another cluster, none that was shared with her or is for all, not her home; not Bob's door."""
     far = replace(job("far-1", name="far"), cluster="elsewhere")
     shared, public = job("bobs-2", owner=BOB), job("bobs-3", owner=BOB)
     entries = ssh_entry(11, far), ssh_entry(12, shared), ssh_entry(13, public, level=Level.LOGIN)
     grant = Grant(1, 12, 1, None)
     async with at_home(tmp_path, *lone_job(), far, shared, public, *entries, grant) as made:
-        for wanted in ("far-1", "bobs-2", "bobs-3"):
+        for wanted in ("far-1", "bobs-2", "bobs-3", "home"):
             done = await made.ssh("true", user=f"alice+{wanted}")
             assert (done.status, done.out) == (1, b""), wanted
         assert (await made.ssh("echo $JOB")).out == b"jupyter-17\n"

@@ -110,3 +110,20 @@ async def test_a_random_port_leads_to_its_own_job(tmp_path: Path) -> None:
         assert (await made.ssh("echo $JOB")).out == b"vim-2\n"
         assert (await made.ssh("echo $JOB", user="alice+vim-2")).out == b"vim-2\n"
         assert (await made.ssh("true", user="alice+jupyter-17")).status == 1
+
+
+@pytest.mark.parametrize("login", ["alice+home", "alice%home", "alice+home.local"])
+async def test_home_is_entered_without_a_job(tmp_path: Path, login: str) -> None:
+    """With jobs or without any; the bridge is told whose home, and the number of their account."""
+    async with world(tmp_path, *TWO) as made:
+        done = await made.ssh("echo $JOB; exit 4", user=login)
+        assert (done.out, done.status) == (b"home:alice@local\n", 4)
+        assert made.bridge.calls[-1].args["user_id"] == 1
+
+
+async def test_another_clusters_home_is_refused_with_its_sentence(tmp_path: Path) -> None:
+    """And so is a home for whom only a key in it vouches (test_home_keys.py)."""
+    async with world(tmp_path, *TWO) as made:
+        done = await made.ssh("true", user="alice+home.elsewhere", options=ZH)
+        assert (done.status, done.out) == (1, b"")
+        assert "没有可以进入的主目录" in done.err
