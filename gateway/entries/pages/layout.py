@@ -84,7 +84,7 @@ def lay_out(
         + (f'<meta http-equiv="refresh" content="{refresh_s}">\n' if refresh_s else "")
         + f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f'<main>\n<h1 id="title">{escape(title)}</h1>\n<div id="text">{paragraphs}</div>\n'
-        f"{_form(box)}{_navigation(links)}"
+        f"{_form(box)}{_navigation(links, light=box is not None)}"
         + (f"<footer>{escape(footer)}</footer>\n" if footer else "")
         + "</main>\n"
         + (f'<script nonce="{nonce}">{script}</script>\n' if script else "")
@@ -103,10 +103,11 @@ def _form(box: Box | None) -> str:
     )
 
 
-def _navigation(links: tuple[Link, ...]) -> str:
+def _navigation(links: tuple[Link, ...], *, light: bool) -> str:
+    """`light`: none of them is what to do here."""
     if not links:
         return ""
-    kinds = [' class="main"'] + [""] * len(links)
+    kinds = ["" if light else ' class="main"'] + [""] * len(links)
     anchors = (
         f'<a{kind} href="{escape(link.url)}">{escape(link.text)}</a>' for kind, link in zip(kinds, links, strict=False)
     )

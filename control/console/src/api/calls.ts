@@ -65,7 +65,7 @@ export const domains = {
 };
 
 export const shares = {
-  set: (entry: number, body: { code?: string }) => api<T.Share>("PUT", `/entries/${entry}/share`, { body }),
+  set: (entry: number, body: T.NewShare) => api<T.Share>("PUT", `/entries/${entry}/share`, { body }),
   read: (entry: number) => api<T.Share>("GET", `/entries/${entry}/share`),
   cancel: (entry: number) => api<T.Withdrawal>("DELETE", `/entries/${entry}/share`),
   grants: (entry: number) => api<T.Page<T.Grant>>("GET", `/entries/${entry}/share/grants`),

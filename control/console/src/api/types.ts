@@ -290,6 +290,12 @@ export interface Share {
   created_at: string;
 }
 
+export interface NewShare {
+  code?: string;
+  expires_at?: string;
+  max_uses?: number;
+}
+
 export interface Grant {
   id: number;
   user: { id: number; username: string };
