@@ -2,7 +2,7 @@
 
 Read in this order: `conversation.py` (one connection), `admit.py` (who may pass), `hop.py` (sign-in),
 `forward.py` and `passage.py` (a request to its upstream and back), `lane.py` (the short way of one like the last),
-`stream.py` (bytes), `answers.py`.
+`stream.py` (bytes), `answers.py`. HTTP/2 is in the folder beside this one: it hands each stream to a conversation.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from gateway.entries import tls
 from gateway.entries.http.admit import Front
 from gateway.entries.http.conversation import Conversation
 from gateway.entries.http.stream import Stream
+from gateway.entries.http2 import connection as http2
 from gateway.wire.gate import Gate
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ SWEEP_S: Final = 1.0
 SHUTDOWN_S: Final = 5.0
 """Seconds for a peer to answer the end of TLS."""
 FAREWELL_S: Final = 0.5
+_ALPN: Final = ("h2", "http/1.1")
 _ACCEPTS: Final = 64
 _ACCEPT_PAUSE_S: Final = 0.2
 
@@ -47,8 +49,8 @@ class _Listener:
 
     def __init__(self, front: Front) -> None:
         self._front = front
-        self._contexts = tls.Contexts(front.gate.table)
-        self._running: set[Conversation] = set()
+        self._contexts = tls.Contexts(front.gate.table, lambda record: tls.server_context(record, alpn=_ALPN))
+        self._running: set[Conversation | http2.Connection] = set()
         self._none_runs = asyncio.Event()
         self._paused: asyncio.TimerHandle | None = None
 
@@ -129,7 +131,11 @@ class _Listener:
             self._front.gate.metrics.handshake_failed(self._front.scheme)
             sock.close()
             return
-        conversation = Conversation(self._front, stream, server_name=name, misplaced=misplaced)
+        conversation: Conversation | http2.Connection
+        if _speaks_http2(stream):
+            conversation = http2.Connection(self._front, stream, server_name=name)
+        else:
+            conversation = Conversation(self._front, stream, server_name=name, misplaced=misplaced)
         self._running.add(conversation)
         try:
             with self._front.gate.metrics.connection(self._front.scheme):
@@ -163,3 +169,9 @@ class _Listener:
                 ssl_shutdown_timeout=SHUTDOWN_S,
             )
         return stream, greeting.server_name, False
+
+
+def _speaks_http2(stream: Stream) -> bool:
+    """Whether the peer and we chose HTTP/2 in the handshake (RFC 7301); never by what it sends."""
+    tls_object = stream.transport.get_extra_info("ssl_object")
+    return tls_object is not None and tls_object.selected_alpn_protocol() == "h2"

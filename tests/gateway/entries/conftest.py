@@ -15,5 +15,9 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The loops by name."""
-    return {"asyncio": LOOPS["asyncio"]} if "ssh" in item.path.parts else LOOPS
+    """The loops by name. HTTP/2 leans on a loop in its exchanges only: the rest of it needs one."""
+    if "ssh" in item.path.parts:
+        return {"asyncio": LOOPS["asyncio"]}
+    if "http2" in item.path.parts and item.path.name != "test_exchange.py":
+        return {"uvloop": LOOPS["uvloop"]}
+    return LOOPS

@@ -1,0 +1,81 @@
+"""The frames and states of one HTTP/2 connection (RFC 9113), kept by the `h2` library with our own limits.
+
+Fields are checked by `core/http2.py`, where one bad request is answered by itself; the library would
+end the whole connection.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import ConnectionTerminated, Event
+from h2.settings import SettingCodes, Settings
+from hyperframe.frame import Frame, GoAwayFrame
+
+STREAMS_LIMIT: Final = 100
+"""Requests that one connection may have open at once."""
+STREAM_WINDOW: Final = 256 * 1024
+"""Bytes of one body that may be on their way to us; as many may wait here when their taker is slow."""
+CONNECTION_WINDOW: Final = 1024 * 1024
+"""The same for all bodies of a connection together."""
+HEADERS_LIMIT: Final = 128 * 1024
+"""Bytes of a head unpacked, 32 more for each field (RFC 9113, 6.5.2): more than may pass, so that 431 can be said."""
+TABLE_LIMIT: Final = 4096
+"""Bytes of the compression table that we keep for a peer, whatever it offers to remember."""
+LAST_STREAM: Final = 2**31 - 1
+
+
+class Peer(H2Connection):
+    """One side of a connection. Unlike the library's own it goes on with open streams after a GOAWAY."""
+
+    def __init__(self, *, client_side: bool) -> None:
+        """`client_side` on the way to an app, the server's side towards a person."""
+        super().__init__(
+            H2Configuration(
+                client_side=client_side,
+                header_encoding=None,
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
+            )
+        )
+        settings: dict[SettingCodes, int] = {
+            SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+            SettingCodes.MAX_HEADER_LIST_SIZE: HEADERS_LIMIT,
+        }
+        if client_side:
+            settings[SettingCodes.ENABLE_PUSH] = 0
+        else:
+            settings |= {SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS_LIMIT, SettingCodes.ENABLE_CONNECT_PROTOCOL: 1}
+        self.local_settings = Settings(client=client_side, initial_values=settings)
+        self._client_side = client_side
+        self.decoder.max_header_list_size = HEADERS_LIMIT
+
+    def open(self) -> None:
+        """Says the preface, our settings and the connection's window."""
+        self.initiate_connection()
+        # One stream too many is to be refused by itself (REFUSED_STREAM); the library would end the connection,
+        # also that of a peer who could not know the limit yet.
+        kept = {SettingCodes(code): value for code, value in self.local_settings.items()}
+        kept[SettingCodes.MAX_CONCURRENT_STREAMS] = LAST_STREAM
+        self.local_settings = Settings(client=self._client_side, initial_values=kept)
+        self.increment_flow_control_window(CONNECTION_WINDOW - self.inbound_flow_control_window)
+
+    def bound_table(self) -> None:
+        """To be called when the peer's settings changed: its wish for the compression table is not our command."""
+        if self.encoder.header_table_size > TABLE_LIMIT:
+            self.encoder.header_table_size = TABLE_LIMIT
+
+    def go_away(self, last_stream: int, code: ErrorCodes = ErrorCodes.NO_ERROR) -> bytes:
+        """A GOAWAY, after which streams up to `last_stream` go on (the library's own ends the connection)."""
+        return GoAwayFrame(0, last_stream_id=last_stream, error_code=code).serialize()
+
+    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
+        # The library would forbid every further frame, also on streams that the peer goes on with (RFC 9113, 6.8).
+        told = ConnectionTerminated()
+        told.error_code, told.last_stream_id = frame.error_code, frame.last_stream_id
+        return [], [told]
