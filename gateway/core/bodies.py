@@ -24,22 +24,23 @@ _BODYLESS: Final = frozenset({204, 304})
 class Length:
     """Follows a body of a known number of bytes."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("left",)
 
     def __init__(self, length: int) -> None:
-        self._left = length
+        self.left = length
+        """Bytes that are still to come."""
 
     @property
     def done(self) -> bool:
         """Whether the body has ended."""
-        return self._left == 0
+        return self.left == 0
 
     ends_with_connection = False
 
     def feed(self, data: bytes) -> int:
         """How many bytes of `data` belong to the body."""
-        taken = min(self._left, len(data))
-        self._left -= taken
+        taken = min(self.left, len(data))
+        self.left -= taken
         return taken
 
     def payload(self, data: bytes) -> bytes:

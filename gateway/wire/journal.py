@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateway.contract.routes import Entry
 from gateway.core.decide import Admission
@@ -12,11 +12,10 @@ from gateway.core.refusals import Refusal
 log = logging.getLogger("gateway.visit")
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """What is kept of a visit that ended. `inward` bytes went to the job, `outward` came from it.
 
-    `since` is when it began, in epoch seconds.
+    `since` is when it began, in epoch seconds. A tuple, because one is made for each visit.
     """
 
     visit_id: str

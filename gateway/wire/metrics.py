@@ -84,11 +84,19 @@ class Metrics(Collector):
     @contextmanager
     def connection(self, protocol: str) -> Iterator[None]:
         """An accepted connection, whether or not it becomes a visit, for as long as the block."""
-        self._connections[protocol] += 1
+        self.connected(protocol)
         try:
             yield
         finally:
-            self._connections[protocol] -= 1
+            self.disconnected(protocol)
+
+    def connected(self, protocol: str) -> None:
+        """A connection was accepted; where no block lasts as long as it, `disconnected` tells its end."""
+        self._connections[protocol] += 1
+
+    def disconnected(self, protocol: str) -> None:
+        """It has ended."""
+        self._connections[protocol] -= 1
 
     def ended(self, visit: journal.Ended) -> None:
         """A visit has ended."""

@@ -19,6 +19,8 @@ from typing import Final
 BUFFER_BYTES: Final = 256 * 1024
 CHECK_S: Final = 30.0
 """How often a side that half-closed is looked at: has it gone for good?"""
+KEEPALIVE: Final = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
+"""When the kernel asks a silent peer whether it is there, how often then, and how many times."""
 _RESET: Final = struct.pack("ii", 1, 0)
 
 Count = Callable[[int, int], None]
@@ -62,9 +64,8 @@ def watch_over(sock: socket.socket) -> None:
         return
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+    for option, value in KEEPALIVE:
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 class _Way:

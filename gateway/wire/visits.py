@@ -33,7 +33,25 @@ ENDED: Final = "ended"
 
 
 class Visit:
-    """One person's live connection through one entry: an async context manager that lasts as long as it."""
+    """One person's live connection through one entry: an async context manager that lasts as long as it.
+
+    Where no block lasts as long, `begin` and `leave` stand for its two ends.
+    """
+
+    __slots__ = (
+        "_cut",
+        "_loop",
+        "_started",
+        "_visits",
+        "address",
+        "admission",
+        "id",
+        "inward",
+        "outward",
+        "protocol",
+        "reason",
+        "since",
+    )
 
     def __init__(
         self, visits: Visits, visit_id: str, admission: Admission, protocol: str, address: str, cut: Cut
@@ -47,6 +65,7 @@ class Visit:
         self.outward = 0
         self.reason = ENDED
         self._visits = visits
+        self._loop = asyncio.get_running_loop()
         self.since = 0.0
         """When it began, in epoch seconds."""
         self._cut: Cut | None = cut
@@ -54,10 +73,7 @@ class Visit:
 
     async def __aenter__(self) -> Self:
         """Enters the list of live visits; awaits nothing."""
-        self._started = asyncio.get_running_loop().time()
-        self.since = self._visits.now()
-        self._visits.enter(self)
-        return self
+        return self.begin()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
@@ -65,9 +81,25 @@ class Visit:
         """Leaves the list and writes the journal's line; awaits nothing."""
         if kind is not None and self.reason == ENDED:
             self.reason = kind.__name__
+        self.leave()
+
+    def begin(self) -> Self:
+        """Enters the list of live visits. Who calls it sees to it that `leave` is called, whatever happens."""
+        self._started = self._loop.time()
+        self.since = self._visits.now()
+        self._visits.enter(self)
+        return self
+
+    def leave(self) -> None:
+        """Leaves the list and has the journal's line written."""
         self._cut = None
         self._visits.leave(self)
-        self._visits.tell(_ended(self, asyncio.get_running_loop().time() - self._started))
+        self._visits.tell(_ended(self, self._loop.time() - self._started))
+
+    def pass_on(self, cut: Cut) -> None:
+        """From now on another cuts it; not after it was cut."""
+        if self._cut is not None:
+            self._cut = cut
 
     def count(self, inward: int, outward: int) -> None:
         """Adds bytes that went to the job and came from it."""
@@ -206,13 +238,13 @@ def _take_off(counter: Counter[Any], key: object) -> None:
 
 def _ended(visit: Visit, seconds: float) -> journal.Ended:
     return journal.Ended(
-        visit_id=visit.id,
-        admission=visit.admission,
-        protocol=visit.protocol,
-        address=visit.address,
-        seconds=seconds,
-        inward=visit.inward,
-        outward=visit.outward,
-        reason=visit.reason,
-        since=visit.since,
+        visit.id,
+        visit.admission,
+        visit.protocol,
+        visit.address,
+        seconds,
+        visit.inward,
+        visit.outward,
+        visit.reason,
+        visit.since,
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 import uvloop
 
 from gateway.contract.routes import Level
-from gateway.entries.http import stream
+from gateway.wire import relay
 from tests.gateway.entries.http.house import open_house, visit
 from tests.gateway.entries.http.test_passage import SWITCH, UPGRADE, get
 
@@ -30,7 +30,7 @@ SHORT = ((socket.TCP_KEEPIDLE, 1), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCN
 
 async def vanish(run_dir: Path, side: str) -> None:
     """Raises TimeoutError when the other side waits for ever."""
-    stream._KEEPALIVE = SHORT  # type: ignore[misc] # patient in production
+    relay.KEEPALIVE = SHORT  # type: ignore[misc] # patient in production
     app_told = asyncio.Event()
 
     async def app(reader: Reader, writer: Writer) -> None:

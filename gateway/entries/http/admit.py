@@ -20,6 +20,7 @@ from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead, body_length, split_host
 from gateway.core.refusals import Code, Refusal
 from gateway.core.tickets import ANONYMOUS, Purpose, Visitor, by_bearer, by_ticket
+from gateway.entries.http.lessons import Lessons
 from gateway.entries.http.pool import Pool
 from gateway.wire.gate import Gate
 
@@ -45,6 +46,7 @@ class Front:
     port: int
     console: bool = False
     pool: Pool = field(default_factory=Pool)
+    lessons: Lessons = field(default_factory=Lessons)
 
 
 def place(front: Front, head: RequestHead, server_name: str | None) -> Entry | Console | Refusal:

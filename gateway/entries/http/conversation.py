@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
@@ -24,15 +23,17 @@ from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech, sniff
 from gateway.entries.http import answers, assets, hop, tunnel
 from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, over_limits, place
+from gateway.entries.http.errand import Errand
 from gateway.entries.http.forward import Forwarder
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate
+from gateway.entries.http.standing import Standing
 from gateway.entries.http.stream import Stream
 from gateway.entries.http.terminal import SOCKET, Terminal
 from gateway.entries.http.upstream import QUIET_S, Way, way_to_app, way_to_control
 from gateway.wire import identity
 from gateway.wire.dial import DialFault
-from gateway.wire.visits import Cut, Visit
+from gateway.wire.visits import Cut
 
 log = logging.getLogger(__name__)
 
@@ -52,22 +53,29 @@ KEYS_CACHE: Final = "public, max-age=300"
 class Conversation:
     """Serves one connection. `server_name` is what TLS asked for; `misplaced` marks plain HTTP on a TLS port."""
 
-    def __init__(self, front: Front, down: Stream, *, server_name: str | None = None, misplaced: bool = False) -> None:
+    def __init__(
+        self,
+        front: Front,
+        down: Stream,
+        *,
+        address: str | None = None,
+        server_name: str | None = None,
+        misplaced: bool = False,
+    ) -> None:
         self._front = front
         self._gate = front.gate
         self._down = down
         self._server_name = server_name
         self._misplaced = misplaced
-        self._origin = Origin(down.peer_address(), front.scheme)
+        self._origin = Origin(down.peer_address() if address is None else address, front.scheme)
         self._doorman = Doorman(front)
         self._lane = Lane(down, self._gate.table)
-        self._forwarder = Forwarder(down, self._origin, self._lane, front.pool)
-        self._visit: Visit | None = None
+        self._forwarder = Forwarder(down, self._origin, self._lane, front.pool, front.lessons)
+        self._standing = Standing(self._gate, front.scheme, self._origin.address, self.cut)
         self._way: Way | None = None
         self._bound: tunnel.Bound | None = None
         self._way_since = 0.0
         self._cors: list[answers.Header] = []
-        self._open_visits = AsyncExitStack()
         self._cut: Cut | None = None
         self._draining = False
         self._busy = False
@@ -82,14 +90,23 @@ class Conversation:
         try:
             while await self._request():
                 self._rest()
+            self._forwarder.part()  # the person's next connection may come before this one has ended
             await self._part()
         except ConnectionError as fault:
             log.debug("from=%s ended: %s", self._origin.address, fault)
         finally:
             self._forwarder.part()
             self._down.abort()
+            self._down.on_lost = None  # nothing is left to tell, and rings would wait for the garbage collector
+            self._lane.end()
             self._count()
-            await self._open_visits.aclose()
+            self._standing.leave()
+
+    def go_on(self, errand: Errand) -> None:
+        """The request that waits was sent upstream already, on a visit that goes on as this conversation's."""
+        self._standing.take_over(errand.visit)
+        self._forwarder.go_on(errand.up, errand.key)
+        errand.end_if_cut(self._down)
 
     # What others ask of a conversation between its own steps.
 
@@ -132,8 +149,6 @@ class Conversation:
         if not self._busy and not self._down.buffer:
             self._down.close()
 
-    # One request.
-
     async def _request(self) -> bool:
         """Serves the next request; whether another may follow."""
         try:
@@ -174,7 +189,7 @@ class Conversation:
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.UPGRADE_REQUIRED)
         match self._doorman.by_token(head, entry, self._origin):
             case Admission() as admission:
-                full = await self._enter(admission)
+                full = self._enter(admission)
                 if full is not None:
                     return self._refuse(head, full)
                 return await self._through(head, admission)
@@ -197,9 +212,10 @@ class Conversation:
         except DialFault as fault:
             log.info("from=%s upstream: %s", self._origin.address, fault)
             return self._refuse(head, fault.refusal)
-        assert self._visit is not None, "entered right before"
+        visit = self._standing.visit
+        assert visit is not None, "entered right before"
         self._down.write(tunnel.accepts(entry))
-        frames = tunnel.Tunnel(self._down, up, self._visit)
+        frames = tunnel.Tunnel(self._down, up, visit)
         self._cut, self._quiet_s = frames.cut, math.inf
         await frames.run()
         return False
@@ -226,7 +242,7 @@ class Conversation:
         upgrades = http1.upgrade_of(head) is not None
         match self._doorman.admit(head, entry, self._origin, upgrades=upgrades):
             case Admission() as admission:
-                full = await self._enter(admission) or over_limits(self._gate, head, admission, self._origin)
+                full = self._enter(admission) or over_limits(self._gate, head, admission, self._origin)
                 return self._refuse(head, full) if full else await self._admitted(head, path, admission)
             case Ask():
                 return self._ask(head, entry)
@@ -279,9 +295,10 @@ class Conversation:
                 return self._say(head, await assets.asset(head, config.assets_dir, closes=closes))
         except FileNotFoundError as fault:
             log.info("from=%s no such file: %s", self._origin.address, fault)
-        if path != SOCKET or http1.upgrade_of(head) is None or self._visit is None:
+        visit = self._standing.visit
+        if path != SOCKET or http1.upgrade_of(head) is None or visit is None:
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
-        terminal = Terminal(self._down, self._visit)
+        terminal = Terminal(self._down, visit)
         self._cut, self._quiet_s = terminal.cut, QUIET_S
         await terminal.run(head, self._gate.bridge, admission, deadline_s=config.dial_s)
         return False
@@ -321,30 +338,16 @@ class Conversation:
         self._down.write(said)
         return not self._draining
 
-    # Visits.
-
-    async def _enter(self, admission: Admission) -> Refusal | None:
-        """Stands in the list of live visits on this admission, from the same turn of the loop in which it was made.
-
-        Returns why it does not, when there is no room for another visit.
-        """
+    def _enter(self, admission: Admission) -> Refusal | None:
+        """Stands in the list of live visits on this admission; returns why it does not, when there is no room."""
         self._count()
-        if self._visit is not None and self._visit.admission == admission:
+        if self._standing.on(admission):
             return None
-        full = self._gate.room(admission.entry, self._origin.address, instead_of=self._visit)
-        if full is not None:
-            return full
         self._way = None
-        before, self._open_visits = self._open_visits, AsyncExitStack()  # no await until the new one stands
-        opened = self._gate.visits.open(admission, self._front.scheme, self._origin.address, self.cut)
-        self._visit = await self._open_visits.enter_async_context(opened)
-        await before.aclose()
-        return None
+        return self._standing.enter(admission)
 
     def _count(self) -> None:
-        if self._visit is not None:
-            sent, received = self._forwarder.take_count()
-            self._visit.count(sent, received)
+        self._standing.count(*self._forwarder.take_count())
 
     # Answers of our own, and the end.
 

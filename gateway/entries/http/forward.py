@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 
+from gateway.core import http1
 from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead
 from gateway.core.refusals import Refusal
 from gateway.entries.http.lane import Lane
+from gateway.entries.http.lessons import Lessons
 from gateway.entries.http.passage import Fate, Passage
 from gateway.entries.http.pool import KEPT_S, Pool, is_quiet
 from gateway.entries.http.stream import Stream
@@ -24,10 +26,11 @@ log = logging.getLogger(__name__)
 class Forwarder:
     """Takes requests to their upstreams. `draining` makes each answer the last of its connection."""
 
-    def __init__(self, down: Stream, origin: Origin, lane: Lane, pool: Pool) -> None:
+    def __init__(self, down: Stream, origin: Origin, lane: Lane, pool: Pool, lessons: Lessons) -> None:
         self.draining = False
         self._lane = lane
         self._pool = pool
+        self._lessons = lessons
         self._down = down
         self._origin = origin
         self._up: Stream | None = None
@@ -54,11 +57,17 @@ class Forwarder:
             self.drop()
         elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not (way.cors or way.paced):
             self._lane.learn(head, passage.said, way.host, self._up)
+        elif fate is Fate.CLOSING and passage.brief and not http1.keeps_alive(head):
+            self._teach(passage.said, way)
         self._shares = way.shares and passage.keeps_upstream and fate in (Fate.COMPLETE, Fate.CLOSING)
         if fate in (Fate.UNANSWERED, Fate.FAULTY):
             log.info("from=%s upstream: %s", self._origin.address, fate.value)
             return self._cut_by or way.fault
         return fate
+
+    def go_on(self, up: Stream, key: object) -> None:
+        """The request that comes was sent over `up` already."""
+        self._up, self._key, self._lane.underway = up, key, True
 
     def cut(self, refusal: Refusal) -> None:
         """Ends the request now: `refusal` becomes its answer; once one has begun, a WebSocket's goodbye or a reset."""
@@ -111,6 +120,10 @@ class Forwarder:
             self._count(self._up)
             self._up.abort()
             self._up = None
+
+    def _teach(self, said: bytes, way: Way) -> None:
+        if way.admission is not None and way.shares and not (way.cors or way.paced):
+            self._lane.teach(self._lessons, self._origin.address, said, way.key, way.admission)
 
     def _count(self, up: Stream) -> None:
         self._counted = (self._counted[0] + up.sent, self._counted[1] + up.received)

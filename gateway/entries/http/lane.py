@@ -15,10 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.core import headers, http1
-from gateway.core.bodies import Length, response_body
-from gateway.core.http1 import Malformed, RequestHead
+from gateway.core import http1
+from gateway.core.decide import Admission
+from gateway.core.http1 import RequestHead
 from gateway.core.table import Table
+from gateway.entries.http.brief import Judge
+from gateway.entries.http.lessons import Lesson, Lessons
 from gateway.entries.http.pool import is_quiet
 from gateway.entries.http.stream import Stream
 
@@ -38,15 +40,6 @@ class _Lesson:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A response's head as it came and as it goes on, and the length of its body."""
-
-    came: bytes
-    said: bytes
-    length: int
-
-
 class Lane:
     """One connection's short way."""
 
@@ -60,11 +53,11 @@ class Lane:
         self._revision = 0
         self._until = 0.0
         self._lesson: _Lesson | None = None
-        self._answer: _Answer | None = None
+        self._judge: Judge | None = None
         self._asked: bytes | None = None
         self._seen: bytes | None = None
-        self._asking = Taker(self.ask, self.close, down)
-        self._answering = Taker(self.answer, self.close, down)
+        self._asking: Taker | None = None
+        self._answering: Taker | None = None
 
     # What the conversation tells.
 
@@ -78,10 +71,24 @@ class Lane:
             self._lesson = None
             return
         came, sent = (message[message.find(b"\r\n") :] for message in (self._raw, sent))
-        if self._lesson is None or self._lesson.host != host:
-            self._answer = None
+        if self._judge is None or self._lesson is None or self._lesson.host != host:
+            self._judge = Judge(host, closes=False)
         self._lesson = _Lesson(came, sent, host, up, self._revision, self._until)
+        if self._asking is None:
+            self._asking = Taker(self.ask, self.close, up)
+            self._answering = Taker(self.answer, self.close, self._down)
         self._asking.sink = up
+
+    def teach(self, lessons: Lessons, address: str, sent: bytes, key: object, admission: Admission) -> None:
+        """The request was admitted, sent as `sent` and answered briefly, and is the last one of its connection."""
+        end = self._raw.find(b"\r\n")
+        if http1.plain_get(self._raw[:end]) is None:
+            return
+        came = self._raw[end:]
+        before = lessons.recall(address, came)
+        judge = before.judge if before is not None else Judge(admission.entry.host, closes=True)
+        sent = sent[sent.find(b"\r\n") :]
+        lessons.teach(address, came, Lesson(admission, sent, key, judge, self._revision, self._until))
 
     def open(self) -> None:
         """The conversation rests: from now on the lane sees first what comes."""
@@ -90,7 +97,7 @@ class Lane:
 
     def close(self) -> bool:
         """Hands everything back; whether a request that waits in the buffer now is on its way already."""
-        if self._down.flow is self._asking:
+        if self.is_open:
             self._down.flow = None
         asked, self._asked = self._asked, None
         if asked is not None and self._lesson is not None:
@@ -98,6 +105,11 @@ class Lane:
             self.underway = True
             self._down.unread(asked)
         return asked is not None
+
+    def end(self) -> None:
+        """Nothing more will be asked of it."""
+        self.close()
+        self._asking = self._answering = None
 
     def forget(self) -> None:
         """What was learned is no longer true."""
@@ -114,7 +126,7 @@ class Lane:
     @property
     def is_open(self) -> bool:
         """Whether the lane sees first what comes."""
-        return self._down.flow is self._asking
+        return self._asking is not None and self._down.flow is self._asking
 
     # What the connections bring.
 
@@ -135,15 +147,15 @@ class Lane:
 
     def answer(self, data: bytes) -> None:
         """Sends the answer on, when `data` is exactly one whole that leaves both connections usable."""
-        lesson, end = self._lesson, data.find(b"\r\n\r\n") + 4
-        answer = self._judged(lesson, data[:end]) if lesson is not None and end > 3 else None
-        if answer is None or lesson is None or len(data) - end != answer.length or self._down.clogged:
+        lesson, judge = self._lesson, self._judge
+        answer = judge.answer(data) if judge is not None else None
+        if not answer or lesson is None or self._down.clogged:
             if lesson is not None:
                 lesson.up.unread(data)
             self.close()
             return
         self._asked = lesson.up.flow = None
-        self._down.write(answer.said + data[end:])
+        self._down.write(answer)
 
     def _hand_back(self, data: bytes) -> None:
         self.close()
@@ -154,21 +166,6 @@ class Lane:
         if self._loop.time() > lesson.until or self._table.revision != lesson.revision:
             return False
         return is_quiet(lesson.up) and not (lesson.up.clogged or self._down.clogged or lesson.up.flow)
-
-    def _judged(self, lesson: _Lesson, head: bytes) -> _Answer | None:
-        """What to say for this response's head; None for one that needs the conversation."""
-        if self._answer is not None and self._answer.came == head:
-            return self._answer
-        try:
-            answer = http1.parse_response(head)
-        except Malformed:
-            return None  # the conversation meets it again, and tells
-        body = response_body(answer, b"GET")
-        if answer.status < 200 or not isinstance(body, Length) or not http1.keeps_alive(answer):
-            return None
-        length = 0 if body.done else http1.body_length(answer.fields, answer.version) or 0
-        self._answer = _Answer(head, headers.response_head(answer, lesson.host, closes=False), length)
-        return self._answer
 
 
 class Taker:

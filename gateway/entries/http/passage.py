@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 
 from gateway.core import headers, http1
-from gateway.core.bodies import Chunked, UntilClose, request_body, response_body
+from gateway.core.bodies import Chunked, Length, UntilClose, request_body, response_body
 from gateway.core.headers import Origin
 from gateway.core.http1 import Malformed, RequestHead, ResponseHead
 from gateway.core.refusals import Refusal
@@ -22,6 +22,7 @@ from gateway.entries.http.upstream import Way
 
 CONTINUE_S: Final = 1.0
 """Seconds for which an app may keep silent on `Expect: 100-continue` before the body is asked for all the same."""
+BRIEF_BYTES: Final = 8 * 1024
 _INTERIM_LIMIT: Final = 32
 """Interim (1xx) responses of one request."""
 
@@ -42,6 +43,7 @@ class Passage:
     """One request. `begun`: the final response's head went out. `keeps_upstream`: upstream may carry another request.
 
     `closes` makes the answer the last one of the person's connection. `said` is the head that was sent upstream.
+    `brief`: a request without a body was answered by one of a known small length.
     """
 
     def __init__(self, head: RequestHead, down: Stream, origin: Origin, way: Way, *, closes: bool) -> None:
@@ -50,6 +52,7 @@ class Passage:
         self.begun = False
         self.keeps_upstream = False
         self.closes = closes
+        self.brief = False
         self.said = b""
         self.upgrade = http1.upgrade_of(head)
         self.repeatable = (
@@ -148,6 +151,7 @@ class Passage:
         uploaded = upload.outcome is Outcome.DONE
         keeps = uploaded and http1.keeps_alive(self.head) and not body.ends_with_connection and not self.closes
         self.keeps_upstream = uploaded and http1.keeps_alive(answer) and not body.ends_with_connection
+        self.brief = self.repeatable and isinstance(body, Length) and body.left <= BRIEF_BYTES
         unchunk = self.head.version == http1.HTTP_1_0
         flow = Flow(up, self._down, body, unchunk=unchunk)
         self.begun = True

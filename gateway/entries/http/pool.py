@@ -1,6 +1,7 @@
 """Upstreams that a person's ended connection leaves behind, for their next one: it need not be dialled anew.
 
-State: idle upstreams by the way they lead, the youngest taken first. They stay with their person: what an app
+State: idle upstreams by the way they lead, the oldest taken first: under load all of them stay in use, however many
+are needed at once now and then. They stay with their person: what an app
 remembers of its peer never reaches another visitor, and people without a name share none.
 """
 
@@ -34,14 +35,17 @@ class Pool:
             self._idle.popleft()[1].abort()
 
     def take(self, key: object) -> Stream | None:
-        """The youngest upstream of this way that is still good; None when there is none."""
-        for at in range(len(self._idle) - 1, -1, -1):
+        """The oldest upstream of this way that is still good; None when there is none."""
+        at = 0
+        while at < len(self._idle):
             kept, up = self._idle[at]
-            if kept == key:
-                del self._idle[at]
-                if is_quiet(up):
-                    return up
-                up.abort()
+            if kept != key:
+                at += 1
+                continue
+            del self._idle[at]
+            if is_quiet(up):
+                return up
+            up.abort()
         return None
 
     def sweep(self) -> None:

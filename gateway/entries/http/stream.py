@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import struct
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
@@ -17,8 +16,10 @@ from typing import TYPE_CHECKING, Final, cast
 from gateway.core import http1
 from gateway.core.bodies import request_body
 from gateway.core.http1 import Malformed, RequestHead
+from gateway.wire.relay import reset_on_close, watch_over
 
 if TYPE_CHECKING:
+    from gateway.entries.http.errand import Errand
     from gateway.entries.http.flow import Flow
     from gateway.entries.http.lane import Taker
 
@@ -26,8 +27,6 @@ BUFFER_LIMIT: Final = http1.HEAD_LIMIT + 1
 """Bytes that wait unread before the peer is no longer listened to; one more than a head may have."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _WRITE_LIMIT: Final = 128 * 1024
-_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
-_KEEPALIVE: Final = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
 
 
 class Stream(asyncio.Protocol):
@@ -39,7 +38,14 @@ class Stream(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, on_open: Callable[[Stream], None] | None = None) -> None:
+    def __init__(
+        self,
+        on_open: Callable[[Stream], None] | None = None,
+        *,
+        sock: socket.socket | None = None,
+        accepted: bool = False,
+    ) -> None:
+        """`sock` is the connection's own, where no TLS is between; one that was `accepted` needs no options set."""
         self.buffer = bytearray()
         self.eof = False
         self.lost = False
@@ -50,9 +56,12 @@ class Stream(asyncio.Protocol):
         self.answered = False
         self.on_lost: Callable[[], None] | None = None
         self._on_open = on_open
+        self._sock = sock
+        self._accepted = accepted
+        self._said_all = False
         self._loop = asyncio.get_running_loop()
         self._waiters: set[asyncio.Future[None]] = set()
-        self.flow: Flow | Taker | None = None
+        self.flow: Flow | Taker | Errand | None = None
         self.feeder: Flow | None = None
         self._paused = False
 
@@ -63,12 +72,9 @@ class Stream(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=_WRITE_LIMIT)
         self.moved_at = self._loop.time()
-        sock = transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for option, value in _KEEPALIVE:
-                sock.setsockopt(socket.IPPROTO_TCP, option, value)
+        sock = None if self._accepted else self._socket()
+        if sock is not None:
+            watch_over(sock)
         if self._on_open is not None:
             self._on_open(self)
 
@@ -191,6 +197,7 @@ class Stream(asyncio.Protocol):
         """Ends our side once everything is sent; the peer's stays open where the transport has half-close."""
         if self.lost or self.transport.is_closing():
             return
+        self._said_all = True
         if not self.transport.can_write_eof():
             self.transport.close()
             return
@@ -209,15 +216,20 @@ class Stream(asyncio.Protocol):
         """
         if self.lost:
             return
-        sock = self.transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        ended = self._said_all and self.eof and self._sock is not None and not self.transport.get_write_buffer_size()
+        sock = None if ended else self._socket()
+        if sock is not None:
+            reset_on_close(sock)
         self.transport.abort()
 
     def peer_address(self) -> str:
         """The peer's IP address; an IPv4 one is written as such even when it came to an IPv6 socket."""
         peer = self.transport.get_extra_info("peername")
         return str(peer[0]).removeprefix("::ffff:") if isinstance(peer, tuple) else ""
+
+    def _socket(self) -> socket.socket | None:
+        """The connection's socket, for its options. That which uvloop's transports give out is made anew each time."""
+        return self._sock or cast("socket.socket | None", self.transport.get_extra_info("socket"))
 
     # What Flow arranges.
 

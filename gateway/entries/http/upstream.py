@@ -32,7 +32,7 @@ class Way:
 
     `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
     `identity` are header lines for the app, `cors` some for the person's browser.
-    `shares`: what one connection leaves behind may serve the same way of another.
+    `shares`: what one connection leaves behind may serve the same way of another, on the same `admission`.
     `body_limit` holds for one request; `paced`: each request is counted, none takes a way around that.
     `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
     """
@@ -47,6 +47,7 @@ class Way:
     identity: bytes = b""
     cors: bytes = b""
     shares: bool = False
+    admission: Admission | None = None
     body_limit: int | None = None
     paced: bool = False
 
@@ -64,6 +65,7 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
         tries=1,
         identity=gate.identity(admission),
         shares=person is not None,
+        admission=admission,
         body_limit=None if limits is None else limits.body_bytes,
         paced=limits is not None and limits.requests_per_minute is not None,
     )
@@ -107,7 +109,7 @@ async def _open_control(gate: Gate, *, deadline_s: float) -> Stream:
 
 async def _join(sock: socket.socket, tls_name: str | None) -> Stream:
     """A Stream over a connected socket, which it owns from now on, through TLS when a name is given."""
-    loop, stream = asyncio.get_running_loop(), Stream()
+    loop, stream = asyncio.get_running_loop(), Stream(sock=sock if tls_name is None else None)
     try:
         if tls_name is None:
             await loop.create_connection(lambda: stream, sock=sock)
