@@ -49,6 +49,9 @@ FOR_JUDGES = FOR_TEST | {
     "novnc": "/usr/share/novnc/vnc.html",
     "websockify": "websockify",
     "tigervnc-standalone-server": "Xtigervnc",
+    "gvncviewer": "gvnccapture",
+    "mariadb-server-core": "mariadbd",
+    "mariadb-client-core": "mariadb",
     "xterm": "xterm",
     "x11-xserver-utils": "xsetroot",
 }

@@ -60,3 +60,12 @@ test("tunnels carry everything else; ssh is for the owner", () => {
   expect(line(entry({}), "ssh")).toBe("ssh -N -L 5432:127.0.0.1:5432 -p 8022 alice+pg-3@127.0.0.1");
   expect(line(entry({ mine: false }), "ssh")).toBeUndefined();
 });
+
+test("MySQL and VNC go through a tunnel where the entry speaks TLS, and directly where it does not", () => {
+  const through = entry({ target_port: 3306 });
+  expect(line(through, "mysql")).toBe("mysql -h 127.0.0.1 -P 3306 -u root -p");
+  expect(line(entry({ target_port: 5901, mine: false }), "vnc")).toBe("vncviewer 127.0.0.1::5901");
+  const own = entry({ level: "open", port_kind: "random", port: 40001 });
+  expect(line(own, "mysql")).toBe("mysql -h 127.0.0.1 -P 40001 -u root -p");
+  expect(waysOf(own, PLATFORM, "alice").filter((way) => way.kind === "vnc")).toHaveLength(1);
+});

@@ -4,7 +4,7 @@ import type { Entry, Platform } from "@/api/types";
 
 export interface Way {
   /** A word below `entry.way` in the i18n files. */
-  kind: "redis" | "psql" | "mqtt" | "openssl" | "netcat" | "forward" | "ssh";
+  kind: "redis" | "psql" | "mqtt" | "openssl" | "netcat" | "forward" | "ssh" | "mysql" | "vnc";
   line: string;
 }
 
@@ -59,15 +59,25 @@ function plainWays(entry: Entry, platform: Platform): Way[] {
     { kind: "psql", line: `psql "host=${at.host} port=${at.port} user=postgres dbname=postgres"` },
     { kind: "mqtt", line: `mosquitto_pub -h ${at.host} -p ${at.port} -t test -m hello` },
     { kind: "netcat", line: `nc -N ${at.host} ${at.port}` },
+    ...nameless(at.host, at.port),
   ];
 }
 
-/** What carries any protocol, MySQL and VNC included, to a port of the reader's machine. */
+/** Programs that cannot name an entry through TLS: the server speaks first (MySQL), or there is no TLS (VNC). */
+function nameless(host: string, port: number | null): Way[] {
+  return [
+    { kind: "mysql", line: `mysql -h ${host} -P ${port} -u root -p` },
+    { kind: "vnc", line: `vncviewer ${host}::${port}` },
+  ];
+}
+
+/** What carries any protocol to a port of the reader's machine, and the programs that need just that. */
 function tunnels(entry: Entry, platform: Platform, user: string): Way[] {
   const target = entry.target_port ?? 0;
   const port = target >= 1024 ? target : 10000 + target;
   const forward: Way = { kind: "forward", line: `starlight forward ${entry.id} ${port}` };
-  if (!entry.mine) return [forward];
   const login = `${user}+${entry.job_id}@${platform.ssh_host}`;
-  return [forward, { kind: "ssh", line: `ssh -N -L ${port}:127.0.0.1:${target} -p ${platform.ports.ssh} ${login}` }];
+  const ssh: Way = { kind: "ssh", line: `ssh -N -L ${port}:127.0.0.1:${target} -p ${platform.ports.ssh} ${login}` };
+  const after = speaksTls(entry) ? nameless("127.0.0.1", port) : [];
+  return [forward, ...(entry.mine ? [ssh] : []), ...after];
 }
