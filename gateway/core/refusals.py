@@ -43,6 +43,7 @@ class Code(StrEnum):
     BODY_TOO_LARGE = "body_too_large"
     TIMEOUT = "timeout"
     APP_FAULT = "app_fault"
+    APP_UNVERIFIED = "app_unverified"
     MISDIRECTED = "misdirected"
     CROSS_ORIGIN = "cross_origin"
     RATE_LIMITED = "rate_limited"
@@ -258,6 +259,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "The program's answer was cut short or malformed.",
         "请查看作业日志。",
         "Look at the job's log.",
+    ),
+    Code.APP_UNVERIFIED: Sentence(
+        502,
+        "程序出示的证书与此入口指定的不一致，连接已中止。",
+        "The program shows another certificate than the one named for this access entry.",
+        "请联系作业的所有者；如果程序更换了证书，需要更新入口中的证书指纹。",
+        "Ask the job's owner: if the program has a new certificate, the entry must be told its fingerprint.",
     ),
     Code.MISDIRECTED: Sentence(
         421,

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from gateway.contract.calls import short_path
 from gateway.contract.routes import AppProtocol
 from gateway.core.decide import Admission
 from gateway.core.refusals import Code, Refusal
+from gateway.entries.http import app_tls
 from gateway.entries.http.stream import Stream
+from gateway.entries.http2 import app as h2c
 from gateway.wire import dial
 from gateway.wire.gate import Gate
 
-TLS_S: Final = 10.0
 QUIET_S: Final = 3600.0
 """Seconds without a byte either way after which an exchange or a tunnel with an app is given up."""
 CONTROL_S: Final = 30.0
@@ -86,11 +85,15 @@ def way_to_control(gate: Gate) -> Way:
 
 async def _open_app(gate: Gate, admission: Admission) -> Stream:
     protocol = admission.target.app_protocol
-    if protocol is AppProtocol.H2C:
-        raise dial.DialFault(_refusal(Code.UNSUPPORTED, admission), "HTTP/2 towards apps is not spoken")
     sock = await dial.connect(admission, bridge=gate.bridge, deadline_s=gate.config.dial_s)
     try:
-        return await _join(sock, admission.entry.host if protocol is AppProtocol.HTTPS else None)
+        if protocol is AppProtocol.H2C:
+            return await h2c.join(sock)
+        if protocol is AppProtocol.HTTPS:
+            return await app_tls.join(sock, admission.entry.host, admission.target.app_pin)
+        return await _join(sock)
+    except app_tls.PinMismatchError as fault:
+        raise dial.DialFault(_refusal(Code.APP_UNVERIFIED, admission), str(fault)) from fault
     except OSError as fault:
         raise dial.DialFault(_refusal(Code.APP_FAULT, admission), f"the app's TLS: {fault}") from fault
 
@@ -104,19 +107,14 @@ async def _open_control(gate: Gate, *, deadline_s: float) -> Stream:
     except BaseException:
         sock.close()
         raise
-    return await _join(sock, None)
+    return await _join(sock)
 
 
-async def _join(sock: socket.socket, tls_name: str | None) -> Stream:
-    """A Stream over a connected socket, which it owns from now on, through TLS when a name is given."""
-    loop, stream = asyncio.get_running_loop(), Stream(sock=sock if tls_name is None else None)
+async def _join(sock: socket.socket) -> Stream:
+    """A Stream over a connected socket, which it owns from now on."""
+    stream = Stream(sock=sock)
     try:
-        if tls_name is None:
-            await loop.create_connection(lambda: stream, sock=sock)
-        else:
-            await loop.create_connection(
-                lambda: stream, sock=sock, ssl=_app_tls(), server_hostname=tls_name, ssl_handshake_timeout=TLS_S
-            )
+        await asyncio.get_running_loop().create_connection(lambda: stream, sock=sock)
     except BaseException:
         sock.close()
         raise
@@ -132,16 +130,6 @@ async def _connect(sock: socket.socket, path: str) -> None:
             return
         except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
             await asyncio.sleep(_RETRY_S)
-
-
-@lru_cache(maxsize=1)
-def _app_tls() -> ssl.SSLContext:
-    """TLS to an app inside its own job: nobody could vouch for its certificate, and the bridge picked the listener."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["http/1.1"])
-    return context
 
 
 def _refusal(code: Code, admission: Admission) -> Refusal:

@@ -18,15 +18,9 @@ from typing import Final
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
-    DataReceived,
     PingAckReceived,
-    PingReceived,
-    PriorityUpdated,
-    RemoteSettingsChanged,
     RequestReceived,
     StreamReset,
-    UnknownFrameReceived,
-    WindowUpdated,
 )
 
 from gateway.core import http2, messages
@@ -47,8 +41,6 @@ log = logging.getLogger(__name__)
 
 RESETS: Final = (200.0, 30.0)
 """Streams that may end by a reset: at once, and each second. A page that is left resets all that it was loading."""
-IDLE_FRAMES: Final = (2000.0, 200.0)
-"""Frames that carry nothing: at once, and each second."""
 STALL_S: Final = 60.0
 """Seconds for which a complete answer may wait for its taker without one byte of it being taken."""
 NOTICE_S: Final = 1.0
@@ -73,7 +65,6 @@ class Connection(Link):
         self._over = asyncio.Event()
         now = self.loop.time()
         self._resets = Patience(*RESETS, now)
-        self._idle_frames = Patience(*IDLE_FRAMES, now)
         self._rest_since = now
         self._rest_s = HEAD_S
         self._drain_by: float | None = None
@@ -82,9 +73,6 @@ class Connection(Link):
             RequestReceived: self._request,
             ConnectionTerminated: self._peer_leaves,
             PingAckReceived: self._noticed,
-            PingReceived: self._idle_frame,
-            PriorityUpdated: self._idle_frame,
-            UnknownFrameReceived: self._idle_frame,
         }
 
     async def run(self) -> None:
@@ -167,11 +155,6 @@ class Connection(Link):
     def _leave(self) -> None:
         self._refuse_more()
 
-    def _say_goodbye(self, last_stream: int, code: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
-        if not self.lost:
-            self._turn()
-            self.transport.write(self._peer.go_away(last_stream, code))
-
     # Streams.
 
     def _request(self, event: RequestReceived) -> None:
@@ -236,41 +219,14 @@ class Connection(Link):
         super()._was_reset(event)
         self._count_reset()
 
-    def _data(self, event: DataReceived) -> None:
-        if event.data:
-            self._idle_frames.earn(1)
-        elif event.stream_ended is None:
-            self._idle_frame()
-        super()._data(event)
-
-    def _window(self, event: WindowUpdated) -> None:
-        self._idle_frame()
-        super()._window(event)
-
-    def _settings(self, event: RemoteSettingsChanged) -> None:
-        self._idle_frame()
-        super()._settings(event)
-
-    def _frame(self, exchange: Exchange, window: int) -> int:
-        size = super()._frame(exchange, window)
-        if size:
-            self._idle_frames.earn(2)  # the peer answers a frame with as many updates of windows
-        return size
-
-    def _idle_frame(self, _: object = None) -> None:
-        if not self._idle_frames.spend(self.loop.time()):
-            self._calm_down("frames that carry nothing")
-
     def _count_reset(self, cost: float = 1.0) -> None:
         if not self._resets.spend(self.loop.time(), cost):
             self._calm_down("streams that were reset")
 
     def _calm_down(self, what: str) -> None:
-        if self.lost:
-            return
-        self._front.gate.metrics.refused(self._front.scheme, Code.RATE_LIMITED)
-        self._say_goodbye(self._peer.highest_inbound_stream_id, ErrorCodes.ENHANCE_YOUR_CALM)
-        self._break_off(f"too many {what}")
+        if not self.lost:
+            self._front.gate.metrics.refused(self._front.scheme, Code.RATE_LIMITED)
+        super()._calm_down(what)
 
 
 class Served(Exchange):

@@ -18,16 +18,20 @@ from h2.errors import ErrorCodes
 from h2.events import (
     DataReceived,
     Event,
+    PingReceived,
+    PriorityUpdated,
     RemoteSettingsChanged,
     StreamEnded,
     StreamReset,
     TrailersReceived,
+    UnknownFrameReceived,
     WindowUpdated,
 )
 from h2.exceptions import H2Error, ProtocolError
 
 from gateway.core.http1 import Malformed
 from gateway.core.http2 import Header
+from gateway.core.patience import Patience
 from gateway.entries.http2.exchange import Exchange, Sending
 from gateway.entries.http2.peer import Peer
 
@@ -37,6 +41,8 @@ FRAME_BYTES: Final = 16 * 1024
 """Content of one frame, so that streams take turns."""
 TURN_BYTES: Final = 64 * 1024
 """Bytes that are framed before the connection is asked whether it has room for more."""
+IDLE_FRAMES: Final = (2000.0, 200.0)
+"""Frames that carry nothing: at once, and each second."""
 BACKLOG_LIMIT: Final = 1024 * 1024
 """Bytes that wait for a peer who does not read; what is due to it beyond its windows is only answers to its frames."""
 
@@ -60,7 +66,11 @@ class Link(asyncio.Protocol):
         self._ready: deque[Exchange] = deque()
         self._clogged = False
         self._turn_due = False
+        self._idle_frames = Patience(*IDLE_FRAMES, self.loop.time())
         self._handlers: dict[type[Event], Callable[[Any], None]] = {
+            PingReceived: self._idle_frame,
+            PriorityUpdated: self._idle_frame,
+            UnknownFrameReceived: self._idle_frame,
             DataReceived: self._data,
             TrailersReceived: self._trailers,
             StreamEnded: self._ended,
@@ -121,9 +131,9 @@ class Link(asyncio.Protocol):
             self._ready.append(exchange)
         self._turn_soon()
 
-    def send_headers(self, exchange: Exchange, headers: Sequence[Header], *, end: bool = False) -> None:
-        """Sends fields, before whatever content the exchange sends after."""
-        self._do(lambda: self._peer.send_headers(exchange.stream_id, headers, end_stream=end))
+    def send_headers(self, exchange: Exchange, headers: Sequence[Header], *, end: bool = False) -> bool:
+        """Sends fields, before whatever content the exchange sends after; whether they could be sent."""
+        return self._do(lambda: self._peer.send_headers(exchange.stream_id, headers, end_stream=end))
 
     def reset(self, exchange: Exchange, code: ErrorCodes) -> None:
         """Ends a stream at once."""
@@ -142,6 +152,10 @@ class Link(asyncio.Protocol):
     # Events.
 
     def _data(self, event: DataReceived) -> None:
+        if event.data:
+            self._idle_frames.earn(1)
+        elif event.stream_ended is None:
+            self._idle_frame()
         exchange = self._exchanges.get(event.stream_id)
         flow = event.flow_controlled_length or 0
         if exchange is not None:
@@ -172,12 +186,14 @@ class Link(asyncio.Protocol):
             exchange.lose()
 
     def _window(self, event: WindowUpdated) -> None:
+        self._idle_frame()
         if event.stream_id:
             exchange = self._exchanges.get(event.stream_id)
             if exchange is not None:
                 self._requeue(exchange)
 
     def _settings(self, _: RemoteSettingsChanged) -> None:
+        self._idle_frame()
         self._peer.bound_table()
         for exchange in self._exchanges.values():
             self._requeue(exchange)
@@ -187,15 +203,32 @@ class Link(asyncio.Protocol):
             exchange.queued = True
             self._ready.append(exchange)
 
+    def _idle_frame(self, _: object = None) -> None:
+        if not self._idle_frames.spend(self.loop.time()):
+            self._calm_down("frames that carry nothing")
+
+    def _calm_down(self, what: str) -> None:
+        """The peer has us work for nothing."""
+        if not self.lost:
+            self._say_goodbye(self._peer.highest_inbound_stream_id, ErrorCodes.ENHANCE_YOUR_CALM)
+            self._break_off(f"too many {what}")
+
+    def _say_goodbye(self, last_stream: int, code: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
+        if not self.lost:
+            self._turn()
+            self.transport.write(self._peer.go_away(last_stream, code))
+
     # Sending.
 
-    def _do(self, step: Callable[[], object]) -> None:
+    def _do(self, step: Callable[[], object]) -> bool:
         """One step of the peer's side. A stream that a frame further on in the same read has ended takes none."""
         try:
             step()
         except (H2Error, KeyError) as fault:
             log.debug("not sent: %s", fault)
+            return False
         self._turn_soon()
+        return True
 
     def _turn_soon(self) -> None:
         if not self._turn_due:
@@ -248,6 +281,7 @@ class Link(asyncio.Protocol):
             return 0
         if exchange.out:
             self._requeue(exchange)
+        self._idle_frames.earn(2 if size else 0)  # the peer answers a frame with as many updates of windows
         exchange.sent()
         if last:
             exchange.sent_all()
@@ -265,7 +299,10 @@ class Link(asyncio.Protocol):
         self.lost = True
         for exchange in list(self._exchanges.values()):
             exchange.lose()
-        # What it still says is not read any more, and closing on it would reset our last words away.
+        self._part()
+
+    def _part(self) -> None:
+        """What the peer still says is not read any more; closing on it at once would reset our last words away."""
         self.transport.pause_reading()
         self.loop.call_later(LAST_WORDS_S, self._close)
 

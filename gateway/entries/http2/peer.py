@@ -6,14 +6,18 @@ end the whole connection.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event
+from h2.exceptions import FrameTooLargeError
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import Frame, GoAwayFrame
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 STREAMS_LIMIT: Final = 100
 """Requests that one connection may have open at once."""
@@ -26,6 +30,7 @@ HEADERS_LIMIT: Final = 128 * 1024
 TABLE_LIMIT: Final = 4096
 """Bytes of the compression table that we keep for a peer, whatever it offers to remember."""
 LAST_STREAM: Final = 2**31 - 1
+_LENGTH_BYTES: Final = 3
 
 
 class Peer(H2Connection):
@@ -64,6 +69,16 @@ class Peer(H2Connection):
         kept[SettingCodes.MAX_CONCURRENT_STREAMS] = LAST_STREAM
         self.local_settings = Settings(client=self._client_side, initial_values=kept)
         self.increment_flow_control_window(CONNECTION_WINDOW - self.inbound_flow_control_window)
+
+    def receive_data(self, data: Buffer) -> list[Event]:
+        """The events of the frames that are complete. Raises ProtocolError."""
+        events = super().receive_data(data)
+        # The library looks at a frame's length when it has all of it: sixteen megabytes could gather here.
+        begun = self.incoming_buffer._data  # noqa: SLF001
+        if len(begun) >= _LENGTH_BYTES and int.from_bytes(begun[:_LENGTH_BYTES], "big") > self.max_inbound_frame_size:
+            self._terminate_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            raise FrameTooLargeError("a frame larger than was agreed")
+        return events
 
     def bound_table(self) -> None:
         """To be called when the peer's settings changed: its wish for the compression table is not our command."""

@@ -14,7 +14,7 @@ import pytest
 from certs.local_ca import issue, make_authority
 from gateway.contract.routes import AppProtocol, Certificate, Level
 from gateway.entries import tls
-from gateway.entries.http import upstream
+from gateway.entries.http import app_tls, upstream
 from tests.gateway import world
 from tests.gateway.entries.http.house import crlf, open_house, tidy, visit
 from tests.gateway.entries.http.test_conversation import refused
@@ -131,7 +131,7 @@ async def test_control_that_stays_away(tmp_path: Path, monkeypatch: pytest.Monke
 
 async def test_an_app_that_speaks_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody vouches for its certificate; one that cannot shake hands is the app's fault."""
-    monkeypatch.setattr(upstream, "TLS_S", 0.5)
+    monkeypatch.setattr(app_tls, "TLS_S", 0.5)
     made = issue(make_authority(["app.example"], now=TODAY), ["app.example"], now=TODAY)
     context = tls.server_context(Certificate("c", ("app.example",), made.chain_pem, made.key_pem))
     async with open_house(tmp_path, echo_heads, level=Level.OPEN) as house, visit(house) as peer:
@@ -143,14 +143,6 @@ async def test_an_app_that_speaks_tls(tmp_path: Path, monkeypatch: pytest.Monkey
             house.app_address = server.sockets[0].getsockname()
             await peer.send(get(house))
             assert (await peer.response())[0] == 200
-
-
-async def test_http2_towards_apps_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    """An entry may say so; it is not spoken yet, and never guessed."""
-    async with open_house(tmp_path, no_app, level=Level.OPEN) as house, visit(house) as peer:
-        house.change(replace(house.entry, target=replace(house.entry.target, app_protocol=AppProtocol.H2C)))
-        status, why, _ = await refused(peer, get(house))
-        assert (status, why) == (501, "unsupported")
 
 
 async def test_the_console_by_name_on_the_https_port(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.entries.http2 import connection
+from gateway.entries.http2 import connection, link
 from tests.gateway.entries.http2.client import Client, client
 from tests.gateway.entries.http2.house import echo_heads, holds, open_https_house, says
 from tests.gateway.entries.http2.test_link import frame
 
 CALM = 11
-NUMBERS = int(connection.IDLE_FRAMES[0]) + 3000
+NUMBERS = int(link.IDLE_FRAMES[0]) + 3000
 
 
 async def flood(person: Client, data: bytes) -> None:

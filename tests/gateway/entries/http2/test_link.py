@@ -76,6 +76,7 @@ async def test_a_smaller_window_by_settings_holds_from_then_on(tmp_path: Path) -
         (frame(1, b"\xff\xff\xff\xff\xff\xff", flags=4, stream=1), 1),
         (frame(1, b"\x82\x87", flags=0, stream=1) + frame(6, bytes(8)), 1),
         (frame(1, bytes(20_000), flags=4, stream=1), 6),
+        (frame(0, b"x", stream=1).replace(b"\0\0\1", b"\xff\xff\xff", 1), 6),
         (frame(5, b"\0\0\0\2\x82", flags=4, stream=1), 1),
     ],
 )
