@@ -25,6 +25,10 @@ _PEM_LIMIT = 256 * 1024
 _CHAIN_LIMIT = 10
 _RSA_LEAST_BITS = 2048
 _EC_LEAST_BITS = 256
+_MALFORMED = (
+    ValueError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.InvalidVersion, x509.UnsupportedGeneralNameType,
+)  # fmt: skip
+"""What the library raises for a certificate that it cannot make sense of."""
 ServerKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
 
@@ -126,10 +130,10 @@ def read_chain(chain_pem: str) -> list[x509.Certificate]:
         raise CheckFault(Trouble.NOT_PEM, f"more than {_PEM_LIMIT} bytes")
     try:
         chain = x509.load_pem_x509_certificates(chain_pem.encode())
-        for certificate in chain:
+        for certificate in chain:  # they are read only when asked: a malformed one is met here, at the edge
             certificate.public_key()
-            certificate.extensions  # noqa: B018 - read here, so that a malformed one is met at the edge
-    except (ValueError, UnsupportedAlgorithm) as fault:
+            facts(certificate)
+    except _MALFORMED as fault:
         raise CheckFault(Trouble.NOT_PEM, f"not a PEM certificate: {fault}") from fault
     if len(chain) > _CHAIN_LIMIT:
         raise CheckFault(Trouble.NOT_PEM, f"more than {_CHAIN_LIMIT} certificates")
@@ -160,7 +164,7 @@ def _check_links(chain: list[x509.Certificate]) -> None:
     for number, (lower, upper) in enumerate(pairwise(chain), start=1):
         try:
             lower.verify_directly_issued_by(upper)
-        except (ValueError, TypeError, InvalidSignature) as fault:
+        except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as fault:
             detail = f"certificate {number + 1} of the chain did not sign certificate {number}"
             raise CheckFault(Trouble.CHAIN_BROKEN, detail) from fault
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
@@ -104,7 +104,7 @@ def _signed(upper: x509.Certificate, lower: x509.Certificate) -> bool:
         return False
     try:
         lower.verify_directly_issued_by(upper)
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 
@@ -125,7 +125,10 @@ def _check_use(leaf: x509.Certificate) -> None:
 def _check_signature(certificate: x509.Certificate) -> None:
     if _is_own_issuer(certificate):
         return  # nobody relies on a root's signature of itself
-    algorithm = certificate.signature_hash_algorithm
+    try:
+        algorithm = certificate.signature_hash_algorithm
+    except UnsupportedAlgorithm as fault:
+        raise CheckFault(Trouble.SIGNATURE_WEAK, str(fault)) from fault
     if isinstance(algorithm, _WEAK_HASHES):
         raise CheckFault(Trouble.SIGNATURE_WEAK, algorithm.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa
 
-from certs.check import CheckFault, Trouble, check, facts_of
+from certs.check import CheckFault, Trouble, check, facts_of, read_chain
 from certs.local_ca import LEAF_LIFE, issue, make_authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,6 +90,36 @@ def test_each_trouble_is_told(chain_pem: str, key_pem: str, days: int, names: li
         check(chain_pem, key_pem, now=NOW + timedelta(days=days), names=names)
     assert caught.value.trouble is trouble
     assert "PRIVATE" not in caught.value.detail
+
+
+def odd(*extensions: bytes) -> bytes:
+    """A certificate in DER that has these extensions, all of a kind nobody knows."""
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "odd name")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(RSA_KEY.public_key())
+    builder = builder.serial_number(1).not_valid_before(NOW).not_valid_after(NOW + timedelta(days=1))
+    for number, content in enumerate(extensions, start=1):
+        kind = x509.ObjectIdentifier(f"1.2.3.{number}")
+        builder = builder.add_extension(x509.UnrecognizedExtension(kind, content), critical=False)
+    return builder.sign(RSA_KEY, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        pytest.param(odd(b"", b"").replace(b"\x2a\x03\x02", b"\x2a\x03\x01"), id="an extension twice"),
+        pytest.param(odd().replace(b"odd name", b"odd \xff\xfe\xfd\xfc"), id="a name in no encoding"),
+        pytest.param(odd().replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x07"), id="an unknown version"),
+        pytest.param(odd().replace(b"\x17\x0d2601", b"\x17\x0d2699"), id="a month that is none"),
+    ],
+)
+def test_what_the_library_would_find_later_is_found_at_the_edge(damaged: bytes) -> None:
+    """It reads a certificate's parts when asked; an upload of such a one is no fault of ours."""
+    assert damaged != odd()
+    pem = f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(damaged).decode()}-----END CERTIFICATE-----\n"
+    for look in (facts_of, read_chain):
+        with pytest.raises(CheckFault) as caught:
+            look(pem)
+        assert caught.value.trouble is Trouble.NOT_PEM
 
 
 def test_a_locked_key_opens_with_its_password() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from datetime import UTC, datetime
 
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs import upload
-from certs.check import CheckFault, Trouble
+from certs.check import CheckFault, Trouble, check
 from certs.upload import Pair, judge
 from tests.certs.authority import Authority
 
@@ -135,6 +136,21 @@ def test_a_weak_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckFault) as caught:
         judged(CHAIN, LEAF.key_pem())
     assert caught.value.trouble is Trouble.SIGNATURE_WEAK
+
+
+def test_a_signature_of_an_unknown_kind_is_refused() -> None:
+    """Nobody could check it."""
+    plain = LEAF.certificate.public_bytes(serialization.Encoding.DER)
+    odd = plain.replace(bytes.fromhex("06082a8648ce3d040302"), bytes.fromhex("06082a8648ce3d04030f"))
+    assert odd != plain
+    pem = f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(odd).decode()}-----END CERTIFICATE-----\n"
+    for chain in (pem, pem + CA.intermediate.pem):
+        with pytest.raises(CheckFault) as caught:
+            judged(chain, LEAF.key_pem())
+        assert caught.value.trouble is Trouble.SIGNATURE_WEAK
+    with pytest.raises(CheckFault) as broken:
+        check(pem + CA.intermediate.pem, LEAF.key_pem(), now=CA.now)
+    assert broken.value.trouble is Trouble.CHAIN_BROKEN
 
 
 def test_without_any_root_nothing_is_trusted() -> None:
