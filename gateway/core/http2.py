@@ -54,7 +54,10 @@ class Opening:
 
 
 def request_opening(headers: Iterable[Header], *, ended: bool, nonce: bytes) -> Opening:
-    """The head of a request; `ended` tells that nothing follows it, `nonce` are 16 random bytes. Raises Malformed."""
+    """The head of a request; `ended` tells that nothing follows it, `nonce` are 16 random bytes. Raises Malformed.
+
+    A stream carries one request: the head says that it is the last of its connection.
+    """
     pseudo, fields = _split(headers, _REQUEST_PSEUDO)
     method, path = pseudo.get(b":method", b""), pseudo.get(b":path", b"")
     if pseudo.get(b":scheme") not in (b"http", b"https") or not _METHOD.fullmatch(method):
@@ -77,7 +80,7 @@ def request_opening(headers: Iterable[Header], *, ended: bool, nonce: bytes) -> 
     elif length is None:
         chunked = True
         lines.append(b"Transfer-Encoding: chunked")
-    return Opening(_head(method, path, host, lines), chunked, method)
+    return Opening(_head(method, path, host, [*lines, b"Connection: close"]), chunked, method)
 
 
 def response_opening(headers: Iterable[Header], *, ended: bool, method: bytes) -> Opening:

@@ -13,7 +13,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 from h2.errors import ErrorCodes
 from h2.events import (
@@ -32,9 +33,12 @@ from gateway.core.refusals import Code, Refusal
 from gateway.entries.http import answers
 from gateway.entries.http.admit import Front
 from gateway.entries.http.conversation import HEAD_S, KEPT_S, Conversation
+from gateway.entries.http.errand import Errand, Errands
+from gateway.entries.http.lessons import Lessons
 from gateway.entries.http.stream import Stream
 from gateway.entries.http2.exchange import Exchange, Sending
 from gateway.entries.http2.link import Link
+from gateway.entries.http2.mouth import Mouth
 from gateway.entries.http2.peer import LAST_STREAM, STREAMS_LIMIT, Peer
 
 log = logging.getLogger(__name__)
@@ -57,7 +61,9 @@ class Connection(Link):
     def __init__(self, front: Front, carrier: Stream, *, server_name: str | None) -> None:
         """`carrier` is the connected peer, which has spoken TLS and chosen HTTP/2."""
         super().__init__(Peer(client_side=False))
-        self._front = front
+        self._front = replace(front, lessons=Lessons())  # what one connection may, no other has learned
+        self._errands = Errands(self._front, self._go_on, self._ended_errand)
+        self._underway: set[Errand] = set()
         self._carrier = carrier
         self._server_name = server_name
         self._conversations: dict[Exchange, Conversation] = {}
@@ -88,6 +94,7 @@ class Connection(Link):
 
     def sweep(self, now: float) -> None:
         """Ends what has waited too long; called about once a second."""
+        self._front.lessons.sweep(now)
         for conversation in list(self._conversations.values()):
             conversation.sweep(now)
         for exchange in list(self._exchanges.values()):
@@ -103,6 +110,8 @@ class Connection(Link):
         """Ends what is going on now, telling the person the refusal where there is still a way to."""
         for conversation in list(self._conversations.values()):
             conversation.cut(refusal)
+        for errand in list(self._underway):
+            errand.cut(refusal)
         self._refuse_more()
 
     def drain(self) -> None:
@@ -130,6 +139,7 @@ class Connection(Link):
     def connection_lost(self, fault: Exception | None) -> None:
         """The connection is gone, and all its streams."""
         super().connection_lost(fault)
+        self._errands.stop()
         self._over.set()
 
     def _peer_leaves(self, _: ConnectionTerminated) -> None:
@@ -168,12 +178,28 @@ class Connection(Link):
         except Malformed as fault:
             self._turn_down(stream_id, fault, ended=event.stream_ended is not None)
             return
-        stream = Stream()
-        exchange = Served(self, stream, stream_id, opening)
-        self._exchanges[stream_id] = exchange
-        conversation = Conversation(self._front, stream, server_name=self._server_name)
+        exchange = self._exchanges[stream_id] = Served(self, Stream(), stream_id, opening)
+        if self._front.lessons and event.stream_ended is not None:
+            errand = self._errands.begin(Mouth(exchange).as_socket(), str(self.peername[0]), opening.head)
+            if errand is not None:
+                self._underway.add(errand)
+                return
+        self._converse(exchange, None)
+
+    def _go_on(self, errand: Errand) -> None:
+        """An errand becomes a conversation."""
+        self._underway.discard(errand)
+        self._converse(cast("Mouth", errand.sock).exchange, errand)
+
+    def _ended_errand(self, errand: Errand) -> None:
+        self._underway.discard(errand)
+
+    def _converse(self, exchange: Served, errand: Errand | None) -> None:
+        conversation = Conversation(self._front, exchange.inside, server_name=self._server_name)
         self._conversations[exchange] = conversation
         exchange.begin()
+        if errand is not None:
+            conversation.go_on(errand)
         assert self._group is not None, "frames come only while run() runs"
         self._group.create_task(self._serve(exchange, conversation))
 
@@ -234,6 +260,7 @@ class Served(Exchange):
 
     def __init__(self, link: Connection, inside: Stream, stream_id: int, opening: Opening) -> None:
         super().__init__(link, inside, messages.responses(opening.method), stream_id)
+        self.inside = inside
         self._connection = link
         self._opening = opening
 

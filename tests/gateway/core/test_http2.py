@@ -23,7 +23,8 @@ def opening(headers: list[http2.Header], *, ended: bool = True) -> http2.Opening
 
 def lines(made: http2.Opening) -> list[bytes]:
     assert made.head.endswith(b"\r\n\r\n")
-    return made.head[:-4].split(b"\r\n")
+    said = made.head[:-4].split(b"\r\n")
+    return [line for line in said if line != b"Connection: close"]
 
 
 def test_a_request_keeps_target_and_authority_byte_for_byte() -> None:
