@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import Callable
 
@@ -49,6 +50,9 @@ class _Joint:
         self._app_told = False
         self._person_told = False
         self._app_ended = False
+        self._lost = select.poll()
+        for side in (person.sock, app):
+            self._lost.register(side, 0)  # tells errors only
         self._armed: set[tuple[int, str]] = set()
         self._check: asyncio.TimerHandle | None = None
 
@@ -66,15 +70,25 @@ class _Joint:
     # What the loop tells.
 
     def _guarded(self, step: Callable[[], None]) -> None:
+        if self.done.done():
+            return
         try:
             step()
             self._settle()
+            self._read_on()
         except (BlockingIOError, InterruptedError):
             return  # woken for nothing
         except OSError as fault:
             self.stop()
             if not self.done.done():
                 self.done.set_exception(fault)
+
+    def _read_on(self) -> None:
+        """Reads on where libuv does not: it watches a socket no more once it has an error, though bytes wait there."""
+        for descriptor, _ in self._lost.poll(0):
+            read = self._read_app if descriptor == self._app.fileno() else self._read_person
+            if (descriptor, "read") in self._armed:
+                self._loop.call_soon(self._guarded, read)
 
     def _read_person(self) -> None:
         records = self._person.sock.recv(RECORDS_BYTES)

@@ -200,6 +200,29 @@ def test_an_app_that_breaks_is_no_close_notify_for_the_person(run: Runner) -> No
 
 
 @both_loops
+def test_an_app_that_breaks_while_much_of_it_waits_is_noticed(run: Runner) -> None:
+    """The person reads what came, and then no end; libuv tells of an error once, though bytes wait before it."""
+
+    async def body() -> None:
+        async with scene() as held:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    while True:
+                        await held.app_says(bytes(65536))
+            held.app.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            held.app.close()
+            with pytest.raises(ConnectionError):
+                await _all_of_it(held.person)
+
+    run(body())
+
+
+async def _all_of_it(client: TlsClient) -> None:
+    while await client.read():
+        pass
+
+
+@both_loops
 def test_a_person_who_hangs_up_after_the_end_is_no_fault(run: Runner) -> None:
     """Once told that nothing more comes, most clients just close."""
 
