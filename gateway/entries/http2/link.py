@@ -251,13 +251,23 @@ class Link(asyncio.Protocol):
         room = TURN_BYTES
         while self._ready and room > 0 and not self._clogged:
             window = self._peer.outbound_flow_control_window
-            exchange = self._ready[0]
-            if window <= 0 and exchange.out:
+            if window <= 0:
+                self._frame_ends()
                 return False  # until the connection's window opens
-            self._ready.popleft()
+            exchange = self._ready.popleft()
             exchange.queued = False
             room -= self._frame(exchange, window)
         return bool(self._ready) and not self._clogged
+
+    def _frame_ends(self) -> None:
+        """Sends what needs no window: the ends of streams whose content is all sent."""
+        waiting, self._ready = self._ready, deque()
+        for exchange in waiting:
+            exchange.queued = False
+            if exchange.out:
+                self._requeue(exchange)
+            else:
+                self._frame(exchange, 0)
 
     def _frame(self, exchange: Exchange, window: int) -> int:
         """Sends one frame of the exchange; the bytes of content in it."""

@@ -36,6 +36,9 @@ _LENGTH_BYTES: Final = 3
 class Peer(H2Connection):
     """One side of a connection. Unlike the library's own it goes on with open streams after a GOAWAY."""
 
+    MAX_CLOSED_STREAMS = 2048
+    """Streams whose end is remembered: frames that were on their way then are no fault."""
+
     def __init__(self, *, client_side: bool) -> None:
         """`client_side` on the way to an app, the server's side towards a person."""
         super().__init__(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.contract.routes import Level, Protocol
+from gateway.contract.routes import EntryLimits, Level, Protocol
 from gateway.entries.http2 import connection
 from tests.gateway import world
 from tests.gateway.entries.http.house import BEARER, open_house, visit
@@ -287,3 +287,15 @@ async def test_http1_is_spoken_where_the_client_does_not_ask_for_more(tmp_path: 
     async with open_house(plain, echo_heads, level=Level.OPEN) as house, visit(house) as person:
         await person.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         assert (await person.head()).startswith(b"HTTP/1.1 505 ")
+
+
+async def test_the_owners_limits_hold_for_streams(tmp_path: Path) -> None:
+    """Requests a minute, and bytes of one body, announced or not."""
+    limits = EntryLimits(requests_per_minute=4, body_bytes=10)
+    async with open_https_house(tmp_path, echo_heads, entry={"limits": limits}) as house, client(house) as person:
+        long = await person.ask("POST", "/", ("content-length", "11"), end=False)
+        assert (await person.answer(long))[0] == "413"
+        number = await person.ask("POST", "/", body=b"x" * 11)
+        assert (await person.answer(number))[0] == "413"
+        statuses = [(await person.answer(await person.ask()))[0] for _ in range(6)]
+        assert statuses[-1] == "429" and "200" in statuses

@@ -65,6 +65,32 @@ async def test_a_smaller_window_by_settings_holds_from_then_on(tmp_path: Path) -
         assert len((await person.answer(number))[1]) == 100_000
 
 
+async def test_ends_need_no_window(tmp_path: Path) -> None:
+    """Where the connection's is shut, an answer without content still comes, beside one that waits."""
+
+    async def app(reader: Reader, writer: Writer) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b"/ends" in head:
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            await writer.drain()
+            writer.write(b"0\r\nX-T: 1\r\n\r\n")
+        else:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + bytes(100_000))
+        await writer.drain()
+
+    async with open_https_house(tmp_path, app) as house, client(house) as person:
+        person.acknowledges = False
+        waits = await person.ask()
+        await person.until(lambda: len(person.bodies[waits]) == 65535)
+        ends = await person.ask("GET", "/ends")
+        assert await person.answer(ends) == ("200", b"")
+        assert person.trailers[ends] == {"x-t": "1"}
+        person.h2.increment_flow_control_window(100_000)
+        person.h2.increment_flow_control_window(100_000, waits)
+        await person.flush()
+        assert len((await person.answer(waits))[1]) == 100_000
+
+
 @pytest.mark.parametrize(
     ("said", "code"),
     [
