@@ -37,6 +37,7 @@ _SPELT: Final = {
     b"Te": b"TE",
     b"Www-Authenticate": b"WWW-Authenticate",
 }
+_REMEMBERED_LIMIT: Final = 4096
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
@@ -58,6 +59,37 @@ def request_opening(headers: Iterable[Header], *, ended: bool, nonce: bytes) -> 
 
     A stream carries one request: the head says that it is the last of its connection.
     """
+    told, size, at = tuple(headers), 0, -1
+    for place, (name, value) in enumerate(told):
+        size += len(name) + len(value)
+        if name == b":path":
+            at = place
+    if at < 0 or size > _REMEMBERED_LIMIT:
+        return _request_opening(told, ended, nonce)
+    path = told[at][1]
+    if not _PATH.fullmatch(path):
+        raise Malformed("a :path that is no path")
+    around = _remembered_around(told[:at], told[at + 1 :], ended)
+    if around is None:
+        return _request_opening(told, ended, nonce)
+    before, after, like = around
+    return Opening(before + path + after, like.chunked, like.method)
+
+
+def _around(before: tuple[Header, ...], after: tuple[Header, ...], ended: bool) -> tuple[bytes, bytes, Opening] | None:
+    """The head of a request before and after its path; None for one that is new each time. Raises Malformed."""
+    if (b":method", b"CONNECT") in before or (b":method", b"CONNECT") in after:
+        return None
+    like = _request_opening((*before, (b":path", b"/"), *after), ended, b"")
+    line = like.head.find(b" /") + 1
+    return like.head[:line], like.head[line + 1 :], like
+
+
+_remembered_around: Final = lru_cache(maxsize=256)(_around)
+"""Clients repeat their fields word for word: what was made of them a moment ago is not made again."""
+
+
+def _request_opening(headers: Iterable[Header], ended: bool, nonce: bytes) -> Opening:
     pseudo, fields = _split(headers, _REQUEST_PSEUDO)
     method, path = pseudo.get(b":method", b""), pseudo.get(b":path", b"")
     if pseudo.get(b":scheme") not in (b"http", b"https") or not _METHOD.fullmatch(method):
