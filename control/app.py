@@ -25,9 +25,11 @@ from control import clock
 from control.actions.context import Context
 from control.actions.doors import doors_of
 from control.api.app import make_api
+from control.api.document import VERSION
 from control.apps.catalog import Catalog
 from control.config import WorkerSettings
 from control.domain.people import Role, password_fault
+from control.runtimes.acme import AcmeAuthority
 from control.runtimes.local import LocalRuntime
 from control.runtimes.ports import Ports
 from control.runtimes.resolver import Resolver
@@ -38,6 +40,7 @@ from control.store.engine import Database, make_engine
 from control.store.migrate import upgrade
 from control.store.secrets import Vault, load_vault
 from control.store.signin import SignIn
+from control.work.acme import Acme
 from control.work.certificates import LOOK_EVERY_S as CERTIFICATES_EVERY_S
 from control.work.certificates import Certificates
 from control.work.domains import EVERY_S as DOMAINS_EVERY_S
@@ -93,7 +96,8 @@ class Control:
         self._visits = Visits(db.hints)
         self._metrics = Metrics(scrape_token(settings.data_dir / "control" / "metrics-token"), self._visits.__len__)
         self._sign_in = SignIn(db)
-        self._resolver, self._roots = Resolver(), machine_roots()
+        self._resolver = Resolver([(one.address, one.port) for one in settings.name_servers] or None)
+        self._roots = machine_roots()
         self._apps = Catalog(settings.data_dir / "apps", worker.run_dir)
         local = LocalRuntime(worker.run_dir, settings.data_dir, worker.job_uid_base)
         self._runtimes: dict[str, Runtime] = {local.name: local}
@@ -182,6 +186,15 @@ class Control:
             group.create_task(jobs.run())
             group.create_task(routes.run())
             group.create_task(steadily("looking after domains", domains.look, every_s=DOMAINS_EVERY_S))
+            if self._worker.settings.acme_directory:
+                group.create_task(self._acme().run())
+
+    def _acme(self) -> Acme:
+        settings = self._worker.settings
+        authority = AcmeAuthority(
+            settings.acme_directory, settings.acme_contact, settings.acme_trusted, f"starlight-gateway/{VERSION}"
+        )
+        return Acme(self._db, self._lease, authority, self._gateways, self._resolver, self._vault, clock.now)
 
     @asynccontextmanager
     async def _served_api(self) -> AsyncIterator[None]:

@@ -30,8 +30,6 @@ PORT_NAMES: Final = ("console_port", "http_port", "https_port", "ssh_port", "tcp
 _DEFAULT_PORTS: Final = (8080, 8888, 8443, 8022, 8999)
 _NOT_BUILT: Final = {
     "redis_url": "the feed over Redis is not built yet; gateways are fed over a Unix socket. Take it away to start",
-    "acme_http_port": "certificates by ACME are not built yet; take it away to start",
-    "acme_tls_port": "certificates by ACME are not built yet; take it away to start",
 }
 _WORKER_NAMES: Final = frozenset(
     {"run_dir", "name", "lifeline_fd", "control_uid", "gateway_uid", "job_uid_base", "feed_key", "assets_dir"}
@@ -78,6 +76,24 @@ class Settings:
     max_visits_per_address: int
     insecure_http: bool
     uid_base: int | None
+    acme_directory: str
+    acme_contact: str
+    acme_terms_agreed: bool
+    acme_ca_bundle: Path | None
+    acme_http_port: int | None
+    acme_tls_port: int | None
+    name_servers: tuple[values.NameServer, ...]
+
+    @property
+    def acme_ports(self) -> dict[str, int]:
+        """Ports that are bound for certificate authorities alone; where entries have the same, they answer there."""
+        wanted = {"acme_http": (self.acme_http_port, self.http_port), "acme_tls": (self.acme_tls_port, self.https_port)}
+        return {name: port for name, (port, entries) in wanted.items() if port is not None and port != entries}
+
+    @property
+    def acme_trusted(self) -> Path | None:
+        """The supervisor's copy of `acme_ca_bundle`: control's own uid need not be able to read where that lies."""
+        return self.data_dir / "control" / "acme-ca.pem" if self.acme_ca_bundle else None
 
     @property
     def run_dir(self) -> Path:
@@ -149,6 +165,13 @@ def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Setti
         max_visits_per_address=source.take("max_visits_per_address", values.visits, 2048),
         insecure_http=insecure,
         uid_base=source.take("uid_base", values.uid, None),
+        acme_directory=source.take("acme_directory", values.secure_url, ""),
+        acme_contact=source.take("acme_contact", values.mail_address, ""),
+        acme_terms_agreed=source.take("acme_terms_agreed", values.switch, False),
+        acme_ca_bundle=source.take("acme_ca_bundle", values.path, None),
+        acme_http_port=source.take("acme_http_port", values.port, None),
+        acme_tls_port=source.take("acme_tls_port", values.port, None),
+        name_servers=source.take("name_servers", values.name_servers, ()),
     )
     faults = source.faults + _clashes(settings)
     if faults:
@@ -262,11 +285,16 @@ def _near(name: str, known: set[str]) -> list[str]:
 def _clashes(settings: Settings) -> list[str]:
     faults = []
     seen: dict[int, str] = {}
-    for name in PORT_NAMES:
-        port = getattr(settings, name)
+    ports = {name: getattr(settings, name) for name in PORT_NAMES}
+    for name, port in (ports | {f"{name}_port": port for name, port in settings.acme_ports.items()}).items():
         if port in seen:
             faults.append(f"{_label(seen[port])} and {_label(name)} are both {port}; each needs a port of its own")
         seen.setdefault(port, name)
+    if settings.acme_directory and not settings.acme_terms_agreed:
+        faults.append(
+            f"{_label('acme_directory')}: the certificate authority asks you to agree to its terms of service; "
+            f"{_label('acme_terms_agreed')}=1 says that you do"
+        )
     url = urlsplit(settings.console_url)
     if url.scheme == "http" and not settings.insecure_http and not _stays_here(settings.host, url.hostname or ""):
         faults.append(
@@ -304,4 +332,6 @@ def _default_console_name(console_url: str) -> str:
 def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
     return str(value)

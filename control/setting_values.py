@@ -13,6 +13,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _DOMAIN: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_MAIL: Final = re.compile(r"[^@\s,;<>]{1,64}@[^@\s,;<>]{1,190}")
+_NAME_SERVER: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]+)")
+_URL_CHARACTERS: Final = 500
 _MOST_PROCESSES: Final = 64
 
 
@@ -28,6 +31,17 @@ class PortRange:
 
     def __str__(self) -> str:
         return f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class NameServer:
+    """A name server to ask."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
 def line(text: str) -> str:
@@ -117,6 +131,33 @@ def origin(text: str) -> str:
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     default = {"http": 80, "https": 443}[url.scheme]
     return f"{url.scheme}://{host}" + (f":{port}" if port and port != default else "")
+
+
+def secure_url(text: str) -> str:
+    """An https address with a path."""
+    url = urlsplit(line(text))
+    if url.scheme != "https" or not url.hostname or "@" in url.netloc or len(text) > _URL_CHARACTERS:
+        raise ValueError(f"{text!r} is not an https:// address like https://acme.example.org/directory")
+    return text.strip()
+
+
+def mail_address(text: str) -> str:
+    """An e-mail address."""
+    if not _MAIL.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is not an e-mail address")
+    return text.strip()
+
+
+def name_servers(text: str) -> tuple[NameServer, ...]:
+    """Addresses with or without a port, by commas: `9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53`."""
+    return tuple(_name_server(part.strip()) for part in text.split(","))
+
+
+def _name_server(text: str) -> NameServer:
+    match = _NAME_SERVER.fullmatch(text)
+    if match is None:
+        return NameServer(address(text), 53)
+    return NameServer(address(match[1] or match[2]), port(match[3]))
 
 
 def password(text: str) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from cryptography.x509 import Certificate
 
+from control.actions.pace import Pace
 from control.config import Settings
 from control.domain.apps import App, AppState
 from control.domain.errors import Language
@@ -19,6 +20,9 @@ from control.runtimes.runtime import Runtime
 from control.store.engine import Database
 from control.store.secrets import Vault
 from control.store.signin import SignIn
+
+LOOKUPS_PER_MINUTE: Final = 40
+"""The dialog asks as a person types, with pauses; a script that asks about thousands of domains has to wait."""
 
 
 class Gateways(Protocol):
@@ -88,6 +92,8 @@ class Context:
     resolver: Resolver
     roots: Sequence[Certificate]
     """The authorities that this machine trusts: a chain to one of them proves whose a domain is."""
+    lookups: Pace = field(default_factory=lambda: Pace(LOOKUPS_PER_MINUTE))
+    """Questions to the name service, which others keep, by person."""
 
 
 @dataclass(frozen=True, slots=True)

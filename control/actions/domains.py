@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from certs.check import CheckFault
 from certs.upload import Pair, judge
+from control.actions.acme import refuse_unfit
 from control.actions.acting import Withdrawal, acting, reached, settle
 from control.actions.context import Context, Person
 from control.actions.rights import own_entry, removable_entry
@@ -23,7 +24,7 @@ from control.domain.domains import DomainWish, Proof, Sight, is_ours, txt_name
 from control.domain.entries import EntrySpec
 from control.domain.errors import Code, FieldCode, Problem, ProblemError, fault, invalid, problem
 from control.domain.events import EventCode, NewEvent
-from control.store import domains, entries, jobs
+from control.store import acme, domains, entries, jobs
 from control.store.domain_tables import EntryDomain
 from control.store.domains import Claim
 from control.store.tables import Entry, Job
@@ -50,8 +51,9 @@ class Verdict:
 async def verdict(ctx: Context, who: Person, domain: str, wish: DomainWish | None) -> Verdict:
     """A domain looked at for `who` before it is asked for, with the pair if one was brought.
 
-    Raises ProblemError INVALID_INPUT (naming the field) or DOMAIN_TAKEN.
+    Raises ProblemError INVALID_INPUT (naming the field), DOMAIN_TAKEN or RATE_LIMITED.
     """
+    ctx.lookups.step(who.id, ctx.now())
     _refuse_ours(ctx.settings, domain, "")
     pair = None if wish is None else _judged(ctx, wish, domain, "")
     async with ctx.db.read() as session:
@@ -69,7 +71,7 @@ async def claim_of(
 ) -> Claim | None:
     """The checked claim for a wish. `held` is the domain that the entry has; `path` stands before field names.
 
-    Raises ProblemError INVALID_INPUT.
+    Raises ProblemError INVALID_INPUT or RATE_LIMITED.
     """
     if wish is None:
         return None
@@ -77,11 +79,13 @@ async def claim_of(
     if domain is None:
         raise invalid(fault(path + "domain", FieldCode.REQUIRED))
     _refuse_ours(ctx.settings, domain, path)
-    pair = _judged(ctx, wish, domain, path)
-    proof = Proof.CHAIN if pair.trusted else None
+    pair = None if wish.acme is not None else _judged(ctx, wish, domain, path)
+    proof = Proof.CHAIN if pair is not None and pair.trusted else None
     if proof is None and domain != held and await _has_record(ctx, who, domain):
         proof = Proof.DNS
-    return Claim(domain, pair, proof)
+    if wish.acme is not None:
+        await refuse_unfit(ctx, who, domain, wish.acme, proof, path)
+    return Claim(domain, pair, proof, wish.acme)
 
 
 async def claims_of(ctx: Context, who: Person, specs: tuple[EntrySpec, ...]) -> dict[str, Claim]:
@@ -109,7 +113,7 @@ async def replace(ctx: Context, who: Person, reference: str, wish: DomainWish) -
     async with acting(ctx, who, "entry.certificate", f"entry:{reference}") as act:
         entry, job = await own_entry(act.session, who, reference)
         jobs.refuse_ended(job)
-        await domains.claim(act.session, ctx.vault, entry, job, claim, act.now)
+        await _take(ctx, act.session, entry, job, claim, act.now)
         await jobs.add_event(act.session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), act.now)
         await entries.publish(act.session, entry, job, act.now)
         act.detail |= {"domain": claim.domain, "proof": claim.proof}
@@ -118,10 +122,11 @@ async def replace(ctx: Context, who: Person, reference: str, wish: DomainWish) -
 
 
 async def look(ctx: Context, who: Person, reference: str) -> None:
-    """Asks the name service about an entry's domain now. Raises ProblemError NOT_FOUND or NO_DOMAIN."""
+    """Asks the name service about an entry's domain now. Raises ProblemError NOT_FOUND, NO_DOMAIN or RATE_LIMITED."""
     async with ctx.db.read() as session:
         entry, _ = await own_entry(session, who, reference)
         row = await _domain_of(session, entry)
+    ctx.lookups.step(who.id, ctx.now())
     sight = await ctx.resolver.sight(row.domain, ctx.settings.public_address)
     async with acting(ctx, who, "domain.look", f"entry:{reference}") as act:
         entry, job = await own_entry(act.session, who, reference)
@@ -147,7 +152,7 @@ async def approve(ctx: Context, who: Person, reference: str) -> None:
 async def give(ctx: Context, session: AsyncSession, entry: Entry, job: Job, claim: Claim | None, now: float) -> None:
     """Gives a new entry the domain that was claimed for it. Raises ProblemError DOMAIN_TAKEN."""
     if claim is not None:
-        await domains.claim(session, ctx.vault, entry, job, claim, now)
+        await _take(ctx, session, entry, job, claim, now)
         await entries.publish(session, entry, job, now)
 
 
@@ -155,6 +160,12 @@ def own_names(settings: Settings) -> tuple[str, ...]:
     """The platform's own names: nobody else's, nor what lies below them."""
     console = urlsplit(settings.console_url).hostname or ""
     return (settings.base_domain, settings.console_name, console, settings.public_address.lower())
+
+
+async def _take(ctx: Context, session: AsyncSession, entry: Entry, job: Job, claim: Claim, now: float) -> None:
+    row = await domains.claim(session, ctx.vault, entry, job, claim, now)
+    if row.acme is not None:
+        await acme.ask(session, ctx.vault, row, now)
 
 
 async def _domain_of(session: AsyncSession, entry: Entry) -> EntryDomain:

@@ -19,7 +19,8 @@ from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
 from control.domain.limits import print_limits, read_limits
 from control.domain.origins import read_origins
-from control.store import domains, entries, feed, people, shares
+from control.store import acme, domains, entries, feed, people, shares
+from control.store.acme_tables import AcmeOrder
 from control.store.domain_tables import EntryDomain
 from control.store.tables import Entry, Job
 from gateway.contract.routes import Level, Service
@@ -39,6 +40,8 @@ class EntrySeen:
     domain: EntryDomain | None
     proof_text: str
     """What the TXT record of its domain has to say; empty without a domain, or for who may not know."""
+    order: AcmeOrder | None
+    """What an authority was asked for its domain's certificate."""
 
 
 async def show(ctx: Context, who: Person, reference: str) -> EntrySeen:
@@ -143,6 +146,7 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
     shared = await shares.shared_among(session, ids)
     revisions = await feed.revisions_of(session, "entry", [str(entry_id) for entry_id in ids])
     own = await domains.of_entries(session, ids)
+    asked = await acme.orders(session, list(own.values()))
     return [
         EntrySeen(
             entry,
@@ -154,6 +158,7 @@ async def seen(session: AsyncSession, ctx: Context, who: Person, rows: Sequence[
             now=ctx.now(),
             domain=own.get(entry.id),
             proof_text=_proof_text(ctx, who, job, own.get(entry.id)),
+            order=asked.get(entry.id),
         )
         for entry, job in rows
     ]

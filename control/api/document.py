@@ -13,6 +13,7 @@ from control.actions.doors import ssh_host
 from control.api.asked import Asked
 from control.api.openapi import openapi_document, print_document
 from control.api.route import Access, Route, Shape, route
+from control.api.shapes.acme import AcmeWay, print_ways
 
 VERSION: Final = version("starlight-gateway")
 DOCUMENT: Final = web.AppKey("document", bytes)
@@ -37,6 +38,7 @@ class RandomPorts(Shape):
 class Platform(Shape):
     """Where the platform is reached. `public_address` is what a custom domain is pointed at, when it is known.
 
+    `acme` holds the ways in which an authority can be asked for a domain's certificate; null where none is set.
     `authority` vouches for names below the base domain, PEM; null where somebody else does.
     """
 
@@ -48,6 +50,7 @@ class Platform(Shape):
     ports: FixedPorts
     random_ports: RandomPorts
     authority: str | None
+    acme: list[AcmeWay] | None
 
 
 def render(routes: Sequence[Route]) -> bytes:
@@ -74,6 +77,7 @@ async def show_platform(asked: Asked) -> Platform:
         ),
         random_ports=RandomPorts(first=settings.random_ports.first, last=settings.random_ports.last),
         authority=await clients.server_authority(asked.ctx),
+        acme=print_ways(settings, asked.language),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
-from control.actions import domains, entries
+from control.actions import acme, domains, entries
 from control.api.asked import Asked
 from control.api.route import Access, Body, route
 from control.api.shapes.domains import DomainVerdict, print_verdict
@@ -52,6 +52,12 @@ async def approve_entry_domain(asked: Asked, entry: str) -> Entry:
     return await _shown(asked, entry)
 
 
+async def go_on(asked: Asked, entry: str) -> Entry:
+    """Has the authority look now: the TXT record of dns-01 stands, or what was in the way is mended."""
+    await acme.go_on(asked.ctx, asked.who, entry)
+    return await _shown(asked, entry)
+
+
 async def _shown(asked: Asked, entry: str) -> Entry:
     seen = await entries.show_known(asked.ctx, asked.who, entry)
     return print_entry(seen, asked.language, asked.ctx.settings)
@@ -60,5 +66,6 @@ async def _shown(asked: Asked, entry: str) -> Entry:
 ROUTES: Final = (
     route("POST", "/domains/check", check_domain),
     route("POST", "/entries/{entry}/domain/check", check_entry_domain),
+    route("POST", "/entries/{entry}/domain/continue", go_on),
     route("POST", "/entries/{entry}/domain/approve", approve_entry_domain, access=Access.ADMIN),
 )

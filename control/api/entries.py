@@ -10,6 +10,7 @@ from control.actions import domains, entries, tokens
 from control.actions.acting import Withdrawal
 from control.api.asked import Asked
 from control.api.route import Body, route
+from control.api.shapes.acme import ChallengeWord
 from control.api.shapes.entries import (
     ChangedEntry,
     Entry,
@@ -30,8 +31,9 @@ from gateway.contract.routes import Level
 class EntryChange(Body):
     """What to change of an entry: who may pass, whose pages may call it, limits, its own domain, or what serves that.
 
-    Certificate and key come together; the old pair is served until the new one is found good. `limits` replace those
-    that are set; `{}` takes all away.
+    Certificate and key come together, or `acme` has an authority asked for them, looking as `acme_challenge` says
+    (http-01 when it says nothing); the old pair is served until the new one is good. `limits` replace those that are
+    set; `{}` takes all away.
     """
 
     level: LevelWord | None = None
@@ -41,6 +43,8 @@ class EntryChange(Body):
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
     private_key_password: Secret | None = Field(default=None, repr=False)
+    acme: bool | None = None
+    acme_challenge: ChallengeWord | None = None
 
 
 class EntryToken(Body):

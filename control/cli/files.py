@@ -33,5 +33,7 @@ def domain_wish(args: argparse.Namespace) -> dict[str, Any]:
         "certificate": args.certificate,
         "private_key": args.private_key,
         "private_key_password": password,
+        "acme": True if args.acme or args.acme_challenge else None,
+        "acme_challenge": args.acme_challenge,
     }
     return {name: value for name, value in body.items() if value is not None}

@@ -157,6 +157,14 @@ def _add_entries(commands: Any, say: Words) -> None:
             leaf.add_argument(
                 "--approve", action="store_true", help=say("管理员：确认归属", "administrators: confirm it")
             )
+            leaf.add_argument(
+                "--go-on",
+                action="store_true",
+                help=say(
+                    "TXT 记录已生效，或问题已解决：立即验证",
+                    "the TXT record stands, or the trouble is mended: look now",
+                ),
+            )
         if name == "certificate":
             leaf.add_argument("--out", metavar="FILE", help=say("写入的文件", "the file to write"))
     _add_forward(commands, say)
@@ -251,6 +259,14 @@ def _domain_options(leaf: argparse.ArgumentParser, say: Words) -> None:
         action="store_true",
         help=say("从标准输入读密钥密码", "read the key's password from the input"),
     )
+    leaf.add_argument(
+        "--acme", action="store_true", help=say("由签发机构自动签发证书", "have an authority asked for the certificate")
+    )
+    leaf.add_argument(
+        "--acme-challenge",
+        choices=["http-01", "tls-alpn-01", "dns-01"],
+        help=say("签发机构如何验证域名（默认 http-01）", "how it looks at the domain (http-01 unless said otherwise)"),
+    )
 
 
 def entry_spec(text: str) -> dict[str, Any]:
@@ -261,6 +277,8 @@ def entry_spec(text: str) -> dict[str, Any]:
     spec: dict[str, Any] = dict(pair(part) for part in text.split(","))
     if "target_port" in spec:
         spec["target_port"] = port_or_auto(spec["target_port"])
+    if spec.get("acme") == "true":
+        spec["acme"] = True
     return spec | {name: pem_file(spec[name]) for name in FILES if name in spec}
 
 

@@ -19,6 +19,16 @@ CERTIFICATE_FIELDS: Final[dict[FieldCode, Sentence]] = {
     FieldCode.HTTPS_ONLY: Sentence(
         "只有 https 访问入口可以使用自定义域名。", "Only an https entry can have a domain of its own."
     ),
+    FieldCode.ACME_OFF: Sentence(
+        "平台没有启用自动签发证书，请上传证书，或请管理员设置 STARLIGHT_ACME_DIRECTORY。",
+        "Certificates are not issued by themselves here: bring one, or have the administrator set "
+        "STARLIGHT_ACME_DIRECTORY.",
+    ),
+    FieldCode.ACME_NOT_YOURS: Sentence(
+        "该域名曾由他人证明归属。请改用 dns-01 验证，或先添加归属证明的 TXT 记录，或请管理员确认。",
+        "Somebody else proved this domain to be theirs before: use dns-01, or set the TXT record that proves it, or "
+        "ask an administrator.",
+    ),
     FieldCode.PAIR_NOT_PEM: Sentence(
         "不是 PEM 格式的证书（应以 -----BEGIN CERTIFICATE----- 开头，最多 10 个，256 KB）。",
         "This is no PEM certificate: it begins with -----BEGIN CERTIFICATE-----, at most 10 of them and 256 KB.",

@@ -1,7 +1,7 @@
 """Domains of entries' own: how one is written, which are ours and never anybody's, how its owner is known.
 
 A domain serves one entry at a time. Whose it is shows by a publicly trusted certificate, by a TXT record
-that only its owner can set, or by an administrator's word.
+that only its owner can set, by a certificate that an authority gave over ACME, or by an administrator's word.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import idna
 
+from control.domain.acme import Method
 from control.domain.errors import FieldCode, FieldFault, fault
 
 PEM_CHARACTERS: Final = 256 * 1024
@@ -22,7 +23,8 @@ PASSWORD_CHARACTERS: Final = 1024
 WARN_DAYS: Final = (30, 14, 7, 1)
 """Days before its end at which a certificate's owner is warned; 0 is the end itself."""
 TXT_LABEL: Final = "_starlight"
-FIELDS: Final = ("domain", "certificate", "private_key", "private_key_password")
+FIELDS: Final = ("domain", "certificate", "private_key", "private_key_password", "acme", "acme_challenge")
+_PAIR: Final = ("certificate", "private_key", "private_key_password")
 _DAY_S: Final = 24 * 3600.0
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -33,6 +35,7 @@ class Proof(StrEnum):
     CHAIN = "chain"
     DNS = "dns"
     ADMIN = "admin"
+    ACME = "acme"
 
 
 class Pointing(StrEnum):
@@ -56,13 +59,14 @@ class Sight:
 class DomainWish:
     """A domain, and the certificate and key to serve it with, as they were brought: PEM texts, not looked at yet.
 
-    `domain` None stands for the one that the entry has.
+    `domain` None stands for the one that the entry has. With `acme` none are brought: an authority is asked, this way.
     """
 
     domain: str | None
-    certificate: str
-    private_key: str = field(repr=False)
+    certificate: str = ""
+    private_key: str = field(default="", repr=False)
     password: str | None = field(default=None, repr=False)
+    acme: Method | None = None
 
 
 def read_wish(
@@ -72,7 +76,9 @@ def read_wish(
 
     `has_domain`: the entry has one already, so that certificate and key may come alone.
     """
-    given = {name: plain[name] for name in FIELDS if plain.get(name) not in (None, "")}
+    given = {name: plain[name] for name in FIELDS if plain.get(name) not in (None, "", False)}
+    if "acme" in given or "acme_challenge" in given:
+        return _read_acme(given, path, has_domain=has_domain)
     faults = [
         fault(path + name, FieldCode.TYPE, wanted="text") for name, value in given.items() if not isinstance(value, str)
     ]
@@ -90,6 +96,22 @@ def read_wish(
     if faults:
         return None, faults
     return DomainWish(domain, given["certificate"], given["private_key"], given.get("private_key_password")), []
+
+
+def _read_acme(given: dict[str, Any], path: str, *, has_domain: bool) -> tuple[DomainWish | None, list[FieldFault]]:
+    """The wish for a certificate that an authority gives: how it may look, and no certificate beside it."""
+    faults = [fault(path + name, FieldCode.NOT_ALLOWED) for name in _PAIR if name in given]
+    if given.get("acme") is not True:
+        wanted = FieldCode.REQUIRED if "acme" not in given else FieldCode.TYPE
+        faults.append(fault(path + "acme", wanted, wanted="true, false"))
+    method = given.get("acme_challenge", Method.HTTP.value)
+    if method not in set(Method):
+        faults.append(fault(path + "acme_challenge", FieldCode.NOT_ONE_OF, allowed=", ".join(Method)))
+    name = given.get("domain")
+    domain = read_domain(name) if isinstance(name, str) else None
+    if domain is None and (name is not None or not has_domain):
+        faults.append(fault(path + "domain", FieldCode.DOMAIN_FORM if name is not None else FieldCode.REQUIRED))
+    return (None, faults) if faults else (DomainWish(domain, acme=Method(method)), [])
 
 
 def read_domain(text: str) -> str | None:

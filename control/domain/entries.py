@@ -45,7 +45,6 @@ _LATER: Final = frozenset(
     {
         "node",
         "container",
-        "acme",
     }
 )
 """Fields of the contract that are not built yet: named as such instead of called unknown."""

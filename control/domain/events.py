@@ -54,6 +54,9 @@ class EventCode(StrEnum):
     CERTIFICATE_REPLACED = "CertificateReplaced"
     CERTIFICATE_ENDS = "CertificateExpiring"
     CERTIFICATE_ENDED = "CertificateExpired"
+    CERTIFICATE_ISSUED = "CertificateIssued"
+    CERTIFICATE_REFUSED = "CertificateRefused"
+    RECORD_WANTED = "RecordWanted"
     ENGINE = "Engine"
 
 
@@ -143,6 +146,18 @@ SENTENCES: Final[dict[EventCode, Sentence]] = {
     EventCode.CERTIFICATE_ENDED: Sentence(
         "访问入口 {entry} 的证书已于 {until} 过期，浏览器会拒绝访问，请上传新的证书",
         "The certificate of the entry {entry} ended on {until} and browsers refuse it; upload a new one",
+    ),
+    EventCode.CERTIFICATE_ISSUED: Sentence(
+        "{issuer} 已为域名 {domain} 签发证书，有效期至 {until}，到期前自动续期",
+        "{issuer} gave a certificate for {domain}, good until {until}; it is renewed before",
+    ),
+    EventCode.CERTIFICATE_REFUSED: Sentence(
+        "未能为域名 {domain} 取得证书，{next} 重试。签发机构说：{detail}（{kind}）",
+        "No certificate for {domain} yet; it is asked for again at {next}. The authority says: {detail} ({kind})",
+    ),
+    EventCode.RECORD_WANTED: Sentence(
+        "为取得域名 {domain} 的证书，请添加 TXT 记录 {record}，值为 {value}，然后点击“继续”",
+        "For the certificate of {domain}, set the TXT record {record} to {value}, then say that it stands",
     ),
     EventCode.ENGINE: Sentence("{message}", "{message}"),
 }

@@ -171,6 +171,22 @@ CATALOG: Final[dict[Code, Words]] = {
             "The domain {domain} is used by another entry; it is free again when that job ends.",
         ),
     ),
+    Code.NO_ORDER: _entry(
+        409,
+        ("没有申请证书", "No certificate asked for"),
+        (
+            "访问入口 {name} 的证书不是自动签发的。",
+            "The certificate of the entry {name} is not one that an authority is asked for.",
+        ),
+    ),
+    Code.RECORD_MISSING: _entry(
+        409,
+        ("还没有看到 TXT 记录", "TXT record not seen yet"),
+        (
+            "{record} 上还没有值为 {value} 的 TXT 记录（当前：{found}）。DNS 生效可能需要几分钟。",
+            "No TXT record {record} with {value} is seen yet (now: {found}). DNS can take some minutes.",
+        ),
+    ),
     Code.NO_DOMAIN: _entry(
         409,
         ("没有自定义域名", "No domain of its own"),

@@ -13,6 +13,7 @@ from typing import Final
 import dns.asyncresolver
 import dns.exception
 import dns.name
+import dns.nameserver
 import dns.rdatatype
 import dns.resolver
 
@@ -27,10 +28,9 @@ _NONE: Final = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 class Resolver:
     """Asks the name service. Holds no state between questions: an answer is as new as the resolvers' own."""
 
-    def __init__(self, nameservers: Sequence[str] | None = None, port: int = 53) -> None:
-        """Asks `nameservers` (addresses) instead of the machine's own when they are given."""
-        self._nameservers = nameservers
-        self._port = port
+    def __init__(self, servers: Sequence[tuple[str, int]] | None = None) -> None:
+        """Asks these name servers (address and port) instead of the machine's own when they are given."""
+        self._servers = servers
 
     async def texts(self, name: str) -> frozenset[str]:
         """The TXT records of a name. Raises TimeoutError when nobody answers."""
@@ -70,10 +70,9 @@ class Resolver:
 
     async def _ask(self, name: str, kind: str) -> dns.resolver.Answer | None:
         try:
-            resolver = dns.asyncresolver.Resolver(configure=self._nameservers is None)
-            if self._nameservers is not None:
-                resolver.port = self._port  # first: the addresses take it over when they are set
-                resolver.nameservers = list(self._nameservers)
+            resolver = dns.asyncresolver.Resolver(configure=self._servers is None)
+            if self._servers is not None:
+                resolver.nameservers = [dns.nameserver.Do53Nameserver(*server) for server in self._servers]
             return await resolver.resolve(dns.name.from_text(name), kind, lifetime=DEADLINE_S)
         except _NONE:
             return None

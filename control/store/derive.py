@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.entries import Doors
-from control.store import client_tables, domain_tables, feed, records, tables
+from control.store import acme, client_tables, domain_tables, feed, records, tables
 from control.store.engine import Database
 from gateway.contract import codec
 from gateway.contract.routes import PortKind
@@ -60,6 +60,8 @@ async def _records(session: AsyncSession) -> AsyncIterator[codec.Record]:
     for domain in await session.scalars(select(domain_tables.EntryDomain)):
         if domain.serves:
             yield records.own_certificate(domain)
+    for challenge in await acme.open_challenges(session):
+        yield challenge
     for secret in await session.scalars(select(tables.SecretRow)):
         yield records.secret(secret)
     async for record in _routes(session):

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from control.domain.acme import Method
 from control.domain.domains import Pointing, Proof
 from control.store.tables import Table, Word
 
@@ -15,7 +16,9 @@ class EntryDomain(Table):
     """The domain that an entry asked for.
 
     `held` is the domain while the entry has it to itself, None once its job ended or its true owner came.
-    Gateways serve it from the moment that `proof` is there.
+    Gateways serve it from the moment that `proof` and a certificate are there. `acme` tells how an authority gives
+    the certificate by itself, None where its owner brings one; until the first is given, `chain_pem` and what
+    stands beside it are empty.
     """
 
     __tablename__ = "entry_domain"
@@ -24,6 +27,7 @@ class EntryDomain(Table):
     domain: Mapped[str] = mapped_column(String(253), index=True)
     held: Mapped[str | None] = mapped_column(String(253), unique=True)
     proof: Mapped[Proof | None] = mapped_column(Word(Proof))
+    acme: Mapped[Method | None] = mapped_column(Word(Method))
     chain_pem: Mapped[str]
     key_sealed: Mapped[str]
     subject: Mapped[str]
@@ -41,7 +45,12 @@ class EntryDomain(Table):
     @property
     def serves(self) -> bool:
         """Whether gateways serve the entry under this domain."""
-        return self.held is not None and self.proof is not None
+        return self.held is not None and self.proof is not None and self.has_pair
+
+    @property
+    def has_pair(self) -> bool:
+        """Whether there is a certificate."""
+        return bool(self.chain_pem)
 
     @property
     def certificate_id(self) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from certs.upload import Pair
+from control.domain.acme import DAY_S, Method
 from control.domain.domains import Proof, Sight
 from control.domain.errors import Code, FieldCode, Problem, ProblemError, fault
 from control.domain.events import EventCode, EventKind, NewEvent
 from control.domain.instants import rfc3339
 from control.domain.jobs.states import LIVE
 from control.store import feed, jobs, records
+from control.store.acme_tables import AcmeOrder
 from control.store.domain_tables import EntryDomain
 from control.store.engine import first
 from control.store.secrets import Vault
@@ -27,11 +29,15 @@ from control.store.tables import Entry, Job
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A domain that an entry is to have, with a pair that was found good for it, and how its owner is known so far."""
+    """A domain that an entry is to have, with a pair that was found good for it, and how its owner is known so far.
+
+    `pair` None: an authority is asked for one, `acme` tells how. What is served now is served until it is there.
+    """
 
     domain: str
-    pair: Pair
+    pair: Pair | None
     proof: Proof | None
+    acme: Method | None = None
 
 
 def token(vault: Vault, owner_id: int, domain: str) -> str:
@@ -62,22 +68,35 @@ async def claim(session: AsyncSession, vault: Vault, entry: Entry, job: Job, wis
     """
     row = await of_entry(session, entry.id)
     await _make_room(session, entry, wish, now)
-    proof = wish.proof or (row.proof if row is not None and row.held == wish.domain else None)
+    same = row is not None and row.held == wish.domain
     if row is None:
         row = EntryDomain(entry_id=entry.id, owner_id=job.owner_id, created_at=now, addresses=[])
         session.add(row)
-    elif row.held == wish.domain:
+    elif same and wish.pair is not None:
         params = {"entry": entry.name, "until": rfc3339(wish.pair.facts.not_after.timestamp())}
         await jobs.add_event(session, job, NewEvent(EventCode.CERTIFICATE_REPLACED, params), now)
-    row.domain, row.held, row.proof, row.warned_days, row.looked_at = wish.domain, wish.domain, proof, None, None
-    row.chain_pem = wish.pair.chain_pem
-    row.key_sealed = vault.seal(f"certificate:entry-{entry.id}", wish.pair.key_pem)
-    row.subject, row.issuer = wish.pair.facts.subject, wish.pair.facts.issuer
-    row.sans, row.not_after = list(wish.pair.facts.names), wish.pair.facts.not_after.timestamp()
+    row.proof = wish.proof or (row.proof if same else None)
+    row.domain, row.held, row.acme, row.looked_at = wish.domain, wish.domain, wish.acme, None
+    if wish.pair is not None:
+        set_pair(vault, row, wish.pair)
+    elif not same:
+        _no_pair(row)
     entry.host = wish.domain
     await session.flush()
     await publish(session, row, now)
     return row
+
+
+def set_pair(vault: Vault, row: EntryDomain, pair: Pair) -> None:
+    """Puts a pair in place of the one that was there. Its record is the caller's to publish."""
+    row.chain_pem, row.key_sealed = pair.chain_pem, vault.seal(f"certificate:{row.certificate_id}", pair.key_pem)
+    row.subject, row.issuer = pair.facts.subject, pair.facts.issuer
+    row.sans, row.not_after, row.warned_days = list(pair.facts.names), pair.facts.not_after.timestamp(), None
+
+
+def _no_pair(row: EntryDomain) -> None:
+    row.chain_pem = row.key_sealed = row.subject = row.issuer = ""
+    row.sans, row.not_after, row.warned_days = [], 0.0, None
 
 
 async def prove(session: AsyncSession, row: EntryDomain, entry: Entry, job: Job, proof: Proof, now: float) -> None:
@@ -135,10 +154,20 @@ async def waiting(session: AsyncSession, looked_before: float, limit: int) -> Se
     return (await session.scalars(rows)).all()
 
 
-async def ending(session: AsyncSession, before: float) -> Sequence[EntryDomain]:
-    """Held domains whose certificate ends before an instant."""
-    rows = select(EntryDomain).where(EntryDomain.held.is_not(None), EntryDomain.not_after <= before)
+async def ending(session: AsyncSession, before: float, now: float) -> Sequence[EntryDomain]:
+    """Held domains whose certificate ends before an instant, but those whose next one comes by itself."""
+    has_pair = EntryDomain.chain_pem != ""
+    rows = select(EntryDomain).where(EntryDomain.held.is_not(None), has_pair, EntryDomain.not_after <= before)
+    mine = (AcmeOrder.owner_id == EntryDomain.owner_id) & (AcmeOrder.domain == EntryDomain.domain)
+    renewing = exists().where(mine, AcmeOrder.failures == 0, AcmeOrder.renew_at > now - DAY_S)
+    rows = rows.where(EntryDomain.acme.is_(None) | ~renewing)
     return (await session.scalars(rows)).all()
+
+
+async def proved_by_another(session: AsyncSession, owner_id: int, domain: str) -> bool:
+    """Whether somebody else had the domain and proved it. It may still lead here without being theirs who ask now."""
+    others = select(EntryDomain).where(EntryDomain.domain == domain, EntryDomain.owner_id != owner_id)
+    return await first(session, others.where(EntryDomain.proof.is_not(None))) is not None
 
 
 async def _make_room(session: AsyncSession, entry: Entry, wish: Claim, now: float) -> None:

@@ -61,6 +61,9 @@ def prepare(settings: Settings, who: Identities) -> Prepared:
     for name in ("homes", "apps"):
         (data / name).mkdir(mode=0o711 if who.separate else 0o700, exist_ok=True)
     _authority(settings, who)
+    if settings.acme_ca_bundle is not None and settings.acme_trusted is not None:
+        write_public(settings.acme_trusted, settings.acme_ca_bundle.read_text())
+        who.give(settings.acme_trusted, who.control_uid)
     return Prepared(feed_key, password)
 
 

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from control.supervisor.identity import Identities
-from control.supervisor.listeners import SUPERVISOR_SOCKET, TCP_NAMES, UNIX_NAMES, Listeners, PortsBusyError
+from control.supervisor.listeners import (
+    ACME_NAMES,
+    SUPERVISOR_SOCKET,
+    TCP_NAMES,
+    UNIX_NAMES,
+    Listeners,
+    PortsBusyError,
+)
 from control.supervisor.worker import Worker
 from gateway.contract.calls import Answer, Peer, listen, serve
 
@@ -66,7 +73,7 @@ class Desk:
         """The listeners that the peer may have, and whether it decides on random ports."""
         rights: set[str] = set()
         if uid in (self._own_uid, self._who.gateway_uid):
-            rights |= set(TCP_NAMES)
+            rights |= {*TCP_NAMES, *ACME_NAMES}
         if uid in (self._own_uid, self._who.control_uid):
             rights |= {"control", "feed", _PORTS}
         if uid == self._own_uid:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from control.config import Settings, is_loopback
+from control.domain.acme import Method, landing
 from control.supervisor.holder import holder_of
 from control.supervisor.identity import identities
 from control.supervisor.locks import is_supervised
@@ -74,6 +75,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _tun()
     yield _own_uids(settings)
     yield _name(settings)
+    yield from _looks(settings)
 
 
 def _python() -> Finding:
@@ -105,7 +107,7 @@ def _ports(settings: Settings) -> Iterator[Finding]:
     if is_supervised(settings.run_dir):
         yield Finding("ports", well=True, needed=True, found="held by the platform, which runs")
         return
-    for name in ("console", "http", "https", "ssh", "tcp"):
+    for name in ("console", "http", "https", "ssh", "tcp", *settings.acme_ports):
         port = getattr(settings, f"{name}_port")
         host = settings.console_host if name == "console" else settings.host
         taken = _taken(host, port)
@@ -220,6 +222,33 @@ def _name(settings: Settings) -> Finding:
         zh = f"在 DNS 中将 *.{settings.base_domain} 指向 {address}"
         en = f"let *.{settings.base_domain} point at {address} in DNS"
     return _finding(f"*.{settings.base_domain}", bool(found), str(found) or "-", needed=False, zh=zh, en=en)
+
+
+def _looks(settings: Settings) -> Iterator[Finding]:
+    """Whether a certificate authority that calls its two ports finds ours behind them (RFC 8555 8.3, RFC 8737 3)."""
+    if not settings.acme_directory:
+        return
+    ways = (
+        (Method.HTTP, "ACME_HTTP_PORT", settings.acme_http_port, settings.http_port),
+        (Method.TLS, "ACME_TLS_PORT", settings.acme_tls_port, settings.https_port),
+    )
+    public = settings.public_address or settings.host
+    for method, setting, own, entries in ways:
+        world, ours = landing(method, own, entries) or (0, 0)
+        yield _finding(
+            f"acme {method}",
+            world == ours,
+            f"{world} -> {ours}",
+            needed=False,
+            zh=f"签发机构只访问 {world} 端口：把 {public} 的 {world} 端口转发到本机的 {ours} 端口，"
+            f"或设 STARLIGHT_{setting}={world}",
+            en=f"the authority calls port {world} only: forward port {world} of {public} to port {ours} here, or set "
+            f"STARLIGHT_{setting}={world}",
+        )
+    bundle = settings.acme_ca_bundle
+    if bundle is not None:
+        well = os.access(bundle, os.R_OK)
+        yield _finding("acme bundle", well, str(bundle), needed=True, zh="此文件读不到", en="this cannot be read")
 
 
 def _finding(name: str, well: bool, found: str, *, needed: bool, zh: str, en: str) -> Finding:

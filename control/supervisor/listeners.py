@@ -22,6 +22,8 @@ from gateway.contract.calls import listen
 
 SUPERVISOR_SOCKET: Final = "supervisor.sock"
 TCP_NAMES: Final = ("console", "http", "https", "ssh", "tcp")
+ACME_NAMES: Final = ("acme_http", "acme_tls")
+"""Where certificate authorities look at domains; bound when settings name ports for it."""
 UNIX_NAMES: Final = ("control", "feed", "bridge-local")
 _BACKLOG: Final = 4096
 """Clients that wait while a worker is replaced; the kernel cuts it to net.core.somaxconn."""
@@ -45,9 +47,12 @@ class Listeners:
         self._by_port: dict[int, socket.socket] = {}
 
     def bind_ports(self, settings: Settings, names: Iterable[str] = TCP_NAMES) -> None:
-        """Binds the fixed ports. Raises PortsBusyError that names every one it could not get, and its holder."""
+        """Binds the fixed ports, and those for certificate authorities that the settings name.
+
+        Raises PortsBusyError that names every one it could not get, and its holder.
+        """
         sentences = []
-        for name in names:
+        for name in (*names, *settings.acme_ports):
             host = settings.console_host if name == "console" else settings.host
             port = getattr(settings, f"{name}_port")
             try:

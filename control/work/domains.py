@@ -73,7 +73,7 @@ class Domains:
     async def _warn(self) -> None:
         now = self._now()
         async with self._db.read() as session:
-            rows = await domains.ending(session, now + max(WARN_DAYS) * _DAY_S)
+            rows = await domains.ending(session, now + max(WARN_DAYS) * _DAY_S, now)
         for row in rows:
             days = due_warning(row.not_after, now)
             if days is not None and (row.warned_days is None or days < row.warned_days):

@@ -38,6 +38,7 @@ FOR_TEST = FOR_START | {
     "sshpass": "sshpass",
     "redis-server": "redis-server",
     "redis-tools": "redis-cli",
+    "pebble": "pebble-challtestsrv",
     "mosquitto": "mosquitto",
     "mosquitto-clients": "mosquitto_pub",
 }

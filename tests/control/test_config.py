@@ -85,8 +85,12 @@ def test_a_setting_is_read(name: str, text: str, attribute: str, value: object) 
         ("ALLOW_UNISOLATED", "perhaps", "neither 1 nor 0"),
         ("GATEWAY_PROCESSES", "0", "not a number from 1 to 64"),
         ("REDIS_URL", "redis://x", "not built yet"),
-        ("ACME_HTTP_PORT", "80", "not built yet"),
-        ("ACME_TLS_PORT", "443", "not built yet"),
+        ("ACME_HTTP_PORT", "0", "not a number from 1 to 65535"),
+        ("ACME_TLS_PORT", "8888", "STARLIGHT_HTTP_PORT and STARLIGHT_ACME_TLS_PORT are both 8888"),
+        ("ACME_DIRECTORY", "http://acme.test/dir", "is not an https:// address"),
+        ("ACME_DIRECTORY", "https://acme.test/dir", "STARLIGHT_ACME_TERMS_AGREED=1"),
+        ("ACME_CONTACT", "nobody", "not an e-mail address"),
+        ("NAME_SERVERS", "dns.example", "not an IP address"),
         ("HTPP_PORT", "80", "did you mean http_port?"),
         ("SSH_PORT", "8888", "STARLIGHT_HTTP_PORT and STARLIGHT_SSH_PORT are both 8888"),
         ("HOST", "0.0.0.0", "STARLIGHT_INSECURE_HTTP=1"),
@@ -196,3 +200,29 @@ def test_a_worker_without_its_key_is_refused() -> None:
 def test_loopback_is_known_by_address_and_by_name(host: str, here: bool) -> None:
     """`*.localhost` can only mean this machine (RFC 6761 section 6.3)."""
     assert is_loopback(host) is here
+
+
+def test_a_port_that_entries_have_is_bound_once() -> None:
+    """Where entries live on 80, they answer authorities as well: no clash, no second listener."""
+    settings = read_settings(
+        {"STARLIGHT_HTTP_PORT": "80", "STARLIGHT_ACME_HTTP_PORT": "80", "STARLIGHT_ACME_TLS_PORT": "443"}
+    )
+    assert settings.acme_ports == {"acme_tls": 443}
+    assert read_settings({}).acme_ports == {}
+
+
+def test_what_is_told_of_an_authority_survives_the_way_to_a_worker() -> None:
+    """Paths, ports and name servers as they were; the bundle is read from the supervisor's copy."""
+    told = {
+        "STARLIGHT_ACME_DIRECTORY": "https://acme.test/dir",
+        "STARLIGHT_ACME_TERMS_AGREED": "1",
+        "STARLIGHT_ACME_CONTACT": "ops@example.org",
+        "STARLIGHT_ACME_CA_BUNDLE": "/etc/ca.pem",
+        "STARLIGHT_NAME_SERVERS": "9.9.9.9, 127.0.0.1:5353,[2620:fe::fe]:54",
+        "STARLIGHT_DATA_DIR": "/srv/starlight",
+    }
+    settings = read_settings(told)
+    assert read_settings(to_environment(settings)) == settings
+    assert settings.acme_trusted == Path("/srv/starlight/control/acme-ca.pem")
+    assert [str(one) for one in settings.name_servers] == ["9.9.9.9:53", "127.0.0.1:5353", "[2620:fe::fe]:54"]
+    assert read_settings({}).acme_trusted is None

@@ -7,13 +7,15 @@ from typing import Final, Literal
 from control.actions.domains import Verdict
 from control.actions.entries import EntrySeen
 from control.api.route import Shape
+from control.api.shapes.acme import AcmeState, print_acme
 from control.api.values import Instant
 from control.config import Settings
+from control.domain.acme import renews_itself
 from control.domain.domains import Pointing, days_left, due_warning, txt_name
 from control.domain.errors import Language, Sentence
 
 PointingWord = Literal["yes", "no", "unknown"]
-ProofWord = Literal["chain", "dns", "admin"]
+ProofWord = Literal["chain", "dns", "admin", "acme"]
 
 
 class Certificate(Shape):
@@ -31,7 +33,8 @@ class DomainState(Shape):
     """How far an entry's own domain is. `proof` says how its owner is known; None: not yet.
 
     `txt_name` and `txt_value` make the TXT record that proves it. `points` tells whether the domain leads to
-    `public_address`, with the `addresses` found; `message` what is to be done.
+    `public_address`, with the `addresses` found; `message` what is to be done. `acme` is there when an authority is
+    asked for the certificate.
     """
 
     domain: str
@@ -43,6 +46,7 @@ class DomainState(Shape):
     addresses: list[str]
     checked_at: Instant | None
     message: str | None
+    acme: AcmeState | None
 
 
 class DomainVerdict(DomainState):
@@ -80,9 +84,13 @@ LOST: Final = Sentence(
 def print_certificate(seen: EntrySeen) -> Certificate | None:
     """The certificate of an entry's own domain."""
     row = seen.domain
-    if row is None:
+    if row is None or not row.has_pair:
         return None
-    return _certificate(row.subject, list(row.sans), row.not_after, row.issuer, seen.now)
+    shown = _certificate(row.subject, list(row.sans), row.not_after, row.issuer, seen.now)
+    order = seen.order
+    if order is not None and renews_itself(order.failures, order.renew_at, seen.now) and shown.warning == "expiring":
+        return shown.model_copy(update={"warning": None})
+    return shown
 
 
 def print_domain(seen: EntrySeen, language: Language, settings: Settings) -> DomainState | None:
@@ -91,7 +99,7 @@ def print_domain(seen: EntrySeen, language: Language, settings: Settings) -> Dom
     if row is None:
         return None
     where = _where(row.pointing, list(row.addresses), language, settings)
-    message = where if row.serves else why_unserved(seen, language)
+    message = where if row.serves else why_unserved(seen, language, settings)
     return DomainState(
         domain=row.domain,
         proof=None if row.proof is None else row.proof.value,
@@ -102,10 +110,11 @@ def print_domain(seen: EntrySeen, language: Language, settings: Settings) -> Dom
         addresses=list(row.addresses),
         checked_at=row.looked_at,
         message=message,
+        acme=print_acme(seen, language, settings),
     )
 
 
-def why_unserved(seen: EntrySeen, language: Language) -> str | None:
+def why_unserved(seen: EntrySeen, language: Language, settings: Settings) -> str | None:
     """Why gateways do not know the entry's own domain; None when they do, or when it has none."""
     row = seen.domain
     if row is None or row.serves:
@@ -113,6 +122,9 @@ def why_unserved(seen: EntrySeen, language: Language) -> str | None:
     params = {"domain": row.domain, "record": txt_name(row.domain), "token": seen.proof_text}
     if row.held is None:
         return LOST.say(language, params)
+    if not row.has_pair:
+        asked = print_acme(seen, language, settings)
+        return None if asked is None else asked.message
     return (UNPROVED if seen.proof_text else UNPROVED_OTHERS).say(language, params)
 
 
@@ -137,6 +149,7 @@ def print_verdict(verdict: Verdict, language: Language, settings: Settings, now:
         addresses=list(sight.addresses),
         checked_at=now,
         message=" ".join(text for text in (where, unproved) if text),
+        acme=None,
         certificate=certificate,
     )
 

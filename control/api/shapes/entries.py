@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from control.actions.doors import ssh_host
 from control.actions.entries import EntrySeen
 from control.api.route import Body, Shape
+from control.api.shapes.acme import ChallengeWord
 from control.api.shapes.domains import Certificate, DomainState, print_certificate, print_domain, why_unserved
 from control.api.values import Instant, Line, Pem, Secret
 from control.config import Settings
@@ -60,6 +61,7 @@ class EntryLimits(Shape):
 class EntrySpec(Body):
     """A wish for an entry. `target_port` is left out for `service: terminal`; `auto` picks a free one.
 
+    `domain`, for https alone, comes with certificate and key, or with `acme`: an authority is asked for them.
     `cors_origins`: other sites whose pages may call an http or https entry from a browser, as `https://host[:port]`.
     `limits`: what its owner allows at most.
     """
@@ -77,7 +79,8 @@ class EntrySpec(Body):
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
     private_key_password: Secret | None = Field(default=None, repr=False)
-    acme: Later = None
+    acme: bool = False
+    acme_challenge: ChallengeWord | None = None
     cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] = Field(default_factory=list)
     limits: Limits | None = None
 
@@ -177,7 +180,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
     """An entry as its reader sees it."""
     row, job = seen.entry, seen.job
     why = _why_inactive(seen)
-    unserved = None if why == "ended" else why_unserved(seen, language)
+    unserved = None if why == "ended" else why_unserved(seen, language, settings)
     return Entry(
         id=row.id,
         job_id=row.job_id,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from alembic import context
 
+from control.store import acme_tables as _acme_tables  # noqa: F401 - declares its tables
 from control.store import client_tables as _client_tables  # noqa: F401 - declares its tables
 from control.store import domain_tables as _domain_tables  # noqa: F401 - declares its table
 from control.store.tables import Table, Word

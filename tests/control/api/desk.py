@@ -295,7 +295,15 @@ async def open_desk(db: Database, tmp_path: Path) -> AsyncIterator[Desk]:
     logs.mkdir()
     pages.mkdir()
     (pages / "index.html").write_text("<title>console</title>")
-    settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path / "data"), "STARLIGHT_PUBLIC_ADDRESS": "203.0.113.7"})
+    settings = read_settings(
+        {
+            "STARLIGHT_DATA_DIR": str(tmp_path / "data"),
+            "STARLIGHT_PUBLIC_ADDRESS": "203.0.113.7",
+            "STARLIGHT_ACME_DIRECTORY": "https://acme.test/directory",
+            "STARLIGHT_ACME_TERMS_AGREED": "1",
+            "STARLIGHT_ACME_TLS_PORT": "443",
+        }
+    )
     clock, runtime, ports, gateways, apps = Clock(), FakeRuntime(logs), FakePorts(), FakeGateways(), FakeApps()
     visits = Visits(db.hints)
     names, roots = PlayedNames(), list[Certificate]()

@@ -159,7 +159,7 @@ async def test_a_removed_entry_frees_its_domain(desk: Desk, alice: Caller) -> No
         ({"certificate": GOOD.pem}, "certificate", "CN=Test Issuing CA"),
         ({"certificate": "x" * 300_000}, "certificate", "At most"),
         ({"protocol": "http"}, "domain", "https"),
-        ({"acme": True}, "acme", "not built"),
+        ({"acme": True}, "certificate", "not allowed"),
     ],
 )
 async def test_a_bad_pair_is_refused_at_its_field(

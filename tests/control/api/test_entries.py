@@ -47,7 +47,7 @@ async def test_an_entry_is_added_to_a_running_job(both_desks: Desk) -> None:
         ({"service": "terminal", "target_port": None, "level": "open"}, 422, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, 422, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, 422, "app_protocol"),
-        ({"acme": True}, 422, "acme"),
+        ({"acme": True}, 422, "domain"),
         ({"limits": {"connections": 0}}, 422, "limits.connections"),
         ({"limits": {"requests_per_minute": "many"}}, 422, "limits.requests_per_minute"),
         ({"limits": {"body_bytes": True}}, 422, "limits.body_bytes"),

@@ -61,6 +61,7 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "check_domain": (401, 200, 200, 200),
     "check_entry_domain": (401, 404, 409, 403),
     "approve_entry_domain": (401, 403, 403, 409),
+    "go_on": (401, 404, 409, 403),
     "set_share": (401, 404, 200, 403),
     "show_share": (401, 404, 200, 403),
     "cancel_share": (401, 404, 200, 403),

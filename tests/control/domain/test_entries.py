@@ -74,7 +74,8 @@ def test_auto_port_and_terminal_have_no_number_yet() -> None:
         ({"service": "terminal", "target_port": None, "level": "open"}, "level"),
         ({"service": "terminal", "target_port": None, "protocol": "ssh"}, "service"),
         ({"protocol": "ssh", "app_protocol": "h2c"}, "app_protocol"),
-        ({"acme": True}, "acme"),
+        ({"acme": True}, "domain"),
+        ({"node": "n1"}, "node"),
         ({"surprise": 1}, "surprise"),
     ],
 )

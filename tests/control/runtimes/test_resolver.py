@@ -59,7 +59,7 @@ async def asked(*, mute: bool = False) -> AsyncIterator[Resolver]:
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(lambda: NameServer(mute=mute), local_addr=("127.0.0.1", 0))
     try:
-        yield Resolver(["127.0.0.1"], transport.get_extra_info("sockname")[1])
+        yield Resolver([transport.get_extra_info("sockname")[:2]])
     finally:
         transport.close()
 

@@ -73,6 +73,27 @@ def test_a_domain_of_one_s_own_needs_dns(tmp_path: Path) -> None:
     assert "*.apps.invalid point at 192.0.2.7" in finding.mend.en
 
 
+def test_what_a_certificate_authority_needs_is_told(tmp_path: Path) -> None:
+    """Which of its two ports leads nowhere, and the line that mends it; nothing where no authority is set."""
+    told = {
+        "STARLIGHT_DATA_DIR": str(tmp_path),
+        "STARLIGHT_ACME_DIRECTORY": "https://acme.test/dir",
+        "STARLIGHT_ACME_TERMS_AGREED": "1",
+        "STARLIGHT_ACME_TLS_PORT": "443",
+        "STARLIGHT_ACME_CA_BUNDLE": str(tmp_path / "absent.pem"),
+        "STARLIGHT_PUBLIC_ADDRESS": "192.0.2.7",
+    }
+    findings = found(read_settings(told))
+    missing = findings["acme http-01"].mend
+    assert missing is not None
+    assert "forward port 80 of 192.0.2.7 to port 8888 here, or set STARLIGHT_ACME_HTTP_PORT=80" in missing.en
+    assert findings["acme tls-alpn-01"].well
+    assert "port 443" in findings
+    assert findings["acme bundle"].needed
+    assert not findings["acme bundle"].well
+    assert not [name for name in found(read_settings({"STARLIGHT_DATA_DIR": str(tmp_path)})) if "acme" in name]
+
+
 @pytest.mark.parametrize(("well", "needed", "status"), [(True, True, 0), (False, False, 0), (False, True, 1)])
 def test_only_what_is_needed_fails(
     settings: Settings,

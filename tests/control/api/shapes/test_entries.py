@@ -36,7 +36,7 @@ def test_faults_of_all_specs_are_told_together() -> None:
 
 
 def test_what_is_not_built_yet_is_called_so() -> None:
-    """Certificates by ACME are part of the contract, and come with a later release."""
+    """Entries of one node are part of the contract, and come with a later release."""
     with pytest.raises(ProblemError) as refusal:
-        read_spec(EntrySpec.model_validate(WEB | {"acme": True}), "")
+        read_spec(EntrySpec.model_validate(WEB | {"node": "n1"}), "")
     assert refusal.value.problem.fields[0].say("en") == "This is not built yet."
