@@ -9,18 +9,24 @@ not machines.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import http, install, size, tls
+from tests.bench import http, idle, install, latency, size, tcp, tls
 from tests.bench.load import Echo, Figures, measure, visit
 from tests.system.product import Product
 
 APP = (Path(__file__).parents[1] / "system" / "app.py").read_text()
-ROWS = {"http": http.main, "size": size.main, "tls": tls.main}
+ROWS = {
+    "http": http.main,
+    "tls": tls.main,
+    "tcp": tcp.main,
+    "latency": latency.main,
+    "idle": idle.main,
+    "size": size.main,
+}
 FOR_S = 4.0
 CLIENTS = 16
 
@@ -30,9 +36,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1:]:
             install.ensure()
-            for name in sys.argv[1:]:
-                os.environ["BENCH_ROW"] = name
-                ROWS[name](Path(folder))
+            for name in ROWS if sys.argv[1:] == ["all"] else sys.argv[1:]:
+                (Path(folder) / name).mkdir()
+                ROWS[name](Path(folder) / name)
             return 0
         product = Product(Path(folder) / "var")
         began = time.perf_counter()

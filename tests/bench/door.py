@@ -47,18 +47,19 @@ class Door:
 
     def plain(self, name: str = "gateway") -> Peer:
         """The http entry `web`, with a valid cookie beside the app's own."""
-        return self._through("web", "HTTP", name)
+        return self.through("web", "HTTP", name)
 
     def secure(self, name: str = "gateway") -> Peer:
         """The https entry `secure`, the same way."""
-        return self._through("secure", "HTTPS", name)
+        return self.through("secure", "HTTPS", name)
 
     @property
     def secure_port(self) -> int:
         """Where https entries listen."""
         return self.product.ports["HTTPS"]
 
-    def _through(self, entry_name: str, protocol: str, name: str) -> Peer:
+    def through(self, entry_name: str, protocol: str, name: str = "gateway") -> Peer:
+        """An entry of a protocol, by the cookie that a person gets for it."""
         entry, port = self.entry(entry_name), self.product.ports[protocol]
         cookie = f"theme=dark; {ticket(self.owner, entry, port, secure=protocol == 'HTTPS')}"
         return Peer(name, port, self.pid, entry["host"], cookie)

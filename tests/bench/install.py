@@ -11,6 +11,7 @@ from typing import Final
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / ".build" / "bench"
 _PROGRAMS: Final = {"wrk": "wrk", "h2load": "nghttp2-client", "nginx": "nginx-light", "haproxy": "haproxy"}
+_STREAM: Final = (Path("/usr/lib/nginx/modules/ngx_stream_module.so"), "libnginx-mod-stream")
 
 
 def ensure() -> None:
@@ -19,6 +20,8 @@ def ensure() -> None:
         [str(FOLDER / "node_modules" / ".bin"), str(FOLDER / "caddy" / "bin"), os.environ["PATH"], "/usr/sbin"]
     )
     missing = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
+    if not _STREAM[0].exists():
+        missing.append(_STREAM[1])
     if missing and os.geteuid() == 0:
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], check=True)
     elif missing:

@@ -19,7 +19,7 @@ from tests.system.product import eventually, free_ports
 
 NGINX = """
 daemon off; user root; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;
-events {{ worker_connections 4096; }}
+worker_rlimit_nofile 20000; events {{ worker_connections 18000; }}
 http {{
   access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; client_max_body_size 0;
   keepalive_requests 1000000000;
@@ -31,6 +31,9 @@ http {{
             location = /auth {{ internal; proxy_pass http://judge; proxy_http_version 1.1;
       proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; }} }}
   server {{ listen 127.0.0.1:{judge}; return 200; }}
+  server {{ listen 127.0.0.1:{tuned}; proxy_buffers 16 64k; proxy_buffer_size 64k; proxy_busy_buffers_size 128k;
+            proxy_max_temp_file_size 0; proxy_request_buffering off; client_body_buffer_size 64k;
+            location / {{ {onward} }} }}
 }}
 """
 ONWARD = (
@@ -41,7 +44,7 @@ ONWARD = (
 HAPROXY = """
 global
   nbthread 1
-  maxconn 8000
+  maxconn 9000
 defaults
   mode http
   timeout connect 5s
@@ -55,6 +58,26 @@ frontend web
 backend app
   http-reuse always
   server app 127.0.0.1:{app}
+"""
+
+
+CADDY = """
+{{
+  admin off
+  auto_https off
+}}
+http://127.0.0.1:{caddy} {{
+  reverse_proxy 127.0.0.1:{app}
+}}
+http://127.0.0.1:{asking} {{
+  forward_auth 127.0.0.1:{judge} {{
+    uri /auth
+  }}
+  reverse_proxy 127.0.0.1:{app}
+}}
+http://127.0.0.1:{judge} {{
+  respond 200
+}}
 """
 
 
@@ -72,25 +95,41 @@ class Peer:
 @contextmanager
 def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
     """Every peer that this machine has, proxying the app on a port; all end with the block."""
-    plain, asking, judge, proxy, caddy, chp, api = free_ports(7)
-    nginx = NGINX.format(folder=folder, app=app, plain=plain, asking=asking, judge=judge, onward=ONWARD)
+    plain, asking, judge, tuned, proxy, chp, api = free_ports(7)
+    nginx = NGINX.format(folder=folder, app=app, plain=plain, asking=asking, judge=judge, tuned=tuned, onward=ONWARD)
     (folder / "nginx.conf").write_text(nginx)
     (folder / "haproxy.cfg").write_text(HAPROXY.format(app=app, plain=proxy))
     with ExitStack() as stack:
         pid = stack.enter_context(running(["nginx", "-c", str(folder / "nginx.conf")], plain))
         found = [Peer("nginx plain", plain, pid), Peer("nginx + auth_request", asking, pid)]
+        found.append(Peer("nginx, 64 KiB buffers", tuned, pid))
         pid = stack.enter_context(running(["haproxy", "-f", str(folder / "haproxy.cfg")], proxy))
         found.append(Peer("haproxy", proxy, pid))
-        if program := shutil.which("caddy"):
-            command = [program, "reverse-proxy", "--from", f"http://127.0.0.1:{caddy}", "--to", f"127.0.0.1:{app}"]
-            pid = stack.enter_context(running(command, caddy, GOMAXPROCS="1", HOME=str(folder)))
-            found.append(Peer("caddy", caddy, pid, host=f"127.0.0.1:{caddy}"))
+        found += stack.enter_context(_caddy(folder, app))
         if program := shutil.which("configurable-http-proxy"):
             ports = ["--port", str(chp), "--api-port", str(api), "--ip", "127.0.0.1", "--log-level", "error"]
             command = [program, *ports, "--default-target", f"http://127.0.0.1:{app}"]
             pid = stack.enter_context(running(command, chp))
             found.append(Peer("configurable-http-proxy", chp, pid))
         yield found
+
+
+@contextmanager
+def _caddy(folder: Path, app: int) -> Iterator[list[Peer]]:
+    """Caddy plain, and with forward_auth that asks a third server in it, so that all counts; none when absent."""
+    program = shutil.which("caddy")
+    if program is None:
+        yield []
+        return
+    caddy, asking, judge = free_ports(3)
+    config = folder / "Caddyfile"
+    config.write_text(CADDY.format(caddy=caddy, asking=asking, judge=judge, app=app))
+    command = [program, "run", "--adapter", "caddyfile", "--config", str(config)]
+    with running(command, caddy, GOMAXPROCS="1", HOME=str(folder)) as pid:
+        yield [
+            Peer("caddy", caddy, pid, host=f"127.0.0.1:{caddy}"),
+            Peer("caddy + forward_auth", asking, pid, host=f"127.0.0.1:{asking}"),
+        ]
 
 
 @contextmanager
