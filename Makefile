@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: start stop clean test test-all lint bench set-up-start set-up-test set-up-judges
+.PHONY: start stop clean test test-all lint bench fuzz set-up-start set-up-test set-up-judges set-up-fuzz
 
 start: set-up-start
 	@exec $(BIN)/starlight up $(ARGS)
@@ -28,6 +28,9 @@ test-all: lint set-up-judges
 bench: set-up-test
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
+fuzz: set-up-fuzz
+	@exec .build/fuzz/bin/python -m tests.fuzz $(ARGS)
+
 set-up-start:
 	@exec scripts/set-up.sh start
 
@@ -36,3 +39,6 @@ set-up-test:
 
 set-up-judges:
 	@exec scripts/set-up.sh judges
+
+set-up-fuzz:
+	@exec scripts/set-up.sh fuzz

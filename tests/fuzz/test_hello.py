@@ -12,7 +12,7 @@ from tests.gateway.core.test_hello import hello_of
 WHOLE = hello_of("a.example", "h2", "http/1.1")
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(st.data())
 def test_a_damaged_hello_is_read_or_refused(data: st.DataObject) -> None:
     """Flipped, cut and stretched bytes give a Hello, None or a ValueError."""

@@ -34,7 +34,7 @@ def heads(draw: st.DrawFn) -> bytes:
     return (end.join(lines) + end + end).encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(st.one_of(heads(), st.binary(max_size=300).map(lambda data: data + b"\r\n\r\n")))
 @example(b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n")
 def test_what_the_gateway_forwards_parses_the_same_again(head: bytes) -> None:
@@ -52,7 +52,7 @@ def test_what_the_gateway_forwards_parses_the_same_again(head: bytes) -> None:
     assert not {field.name for field in again.fields.lines} & {b"x-starlight-token", b"keep-alive", b"proxy-connection"}
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(st.one_of(heads(), st.binary(max_size=300).map(lambda data: b"HTTP/1.1 200 OK\r\n" + data + b"\r\n\r\n")))
 def test_what_the_gateway_answers_parses_the_same_again(head: bytes) -> None:
     """A response that passes reads downstream with the same status and length."""
@@ -84,7 +84,7 @@ def test_chunks_give_their_content_however_they_are_cut(chunks: list[bytes], dat
     assert content == b"".join(chunks)
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(st.lists(st.one_of(st.binary(max_size=12), st.sampled_from([b"\r\n", b"3\r\n", b"abc", b"0\r\n", b"\n"]))))
 def test_chunked_garbage_ends_or_is_refused(pieces: list[bytes]) -> None:
     """Byte by byte or at once, the verdict and the end are the same."""

@@ -12,7 +12,7 @@ PACKETS = [
 ]
 
 
-@settings(max_examples=2000)
+@settings(max_examples=1000)
 @given(st.builds(lambda head, rest: head + rest, st.sampled_from([b"", *PACKETS]), st.binary(max_size=32)), st.data())
 @example(b"\0" * 8, None)
 def test_any_bytes_have_a_verdict(first: bytes, data: st.DataObject | None) -> None:
