@@ -1,7 +1,8 @@
 """The upstream side of one person's connection: requests go out on it, one at a time.
 
 State: the upstream kept from the last request; at the end the pool keeps it for the same person's next connection.
-It is reused only for requests that may be repeated, because an app may close an idle connection just then.
+It is reused only for requests that may be repeated, because an app may close an idle connection just then;
+one that speaks HTTP/2 says so before, and is sent any request on it.
 """
 
 from __future__ import annotations
@@ -133,9 +134,11 @@ class Forwarder:
         """Tries again only what may be repeated, and only when not one byte of an answer came (RFC 9110, 9.2.2)."""
         fate = Fate.UNANSWERED
         underway, self._lane.underway = self._lane.underway, False
-        kept = self._kept(way) if passage.repeatable else None
+        kept = self._kept(way) if passage.repeatable or way.reuses else None
         if kept is not None and (underway or is_quiet(kept)):
             fate = await passage.through(kept, sent=underway)
+            if not passage.repeatable:
+                return fate
         for _ in range(way.tries if passage.repeatable else 1):
             if fate is not Fate.UNANSWERED or self._down.lost or self._cut_by:
                 return fate

@@ -32,6 +32,7 @@ class Way:
     `open` raises DialFault or TimeoutError. `host` guards cookies (None: control, whose own pass).
     `identity` are header lines for the app, `cors` some for the person's browser.
     `shares`: what one connection leaves behind may serve the same way of another, on the same `admission`.
+    `reuses`: a kept connection takes unsafe requests too, because HTTP/2 says in time that it ends (RFC 9113, 6.8).
     `body_limit` holds for one request; `paced`: each request is counted, none takes a way around that.
     `fault` is said when `tries` connections give no answer, `late` when none comes for `quiet_s` seconds.
     """
@@ -46,6 +47,7 @@ class Way:
     identity: bytes = b""
     cors: bytes = b""
     shares: bool = False
+    reuses: bool = False
     admission: Admission | None = None
     body_limit: int | None = None
     paced: bool = False
@@ -64,6 +66,7 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
         tries=1,
         identity=gate.identity(admission),
         shares=person is not None,
+        reuses=admission.target.app_protocol is AppProtocol.H2C,
         admission=admission,
         body_limit=None if limits is None else limits.body_bytes,
         paced=limits is not None and limits.requests_per_minute is not None,

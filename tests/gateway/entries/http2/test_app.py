@@ -122,6 +122,34 @@ async def test_a_body_and_its_trailers_go_to_the_app(tmp_path: Path) -> None:
         assert heard.heads[-1]["content-length"] == "3"
 
 
+async def test_unsafe_requests_share_a_connection_too(tmp_path: Path) -> None:
+    """Each gRPC call is a POST: a new connection for each would be most of its time."""
+    heard = Heard()
+    async with h2c_house(tmp_path, h2_app(heard, ok), level=Level.PRIVATE) as house, client(house) as person:
+        for _ in range(3):
+            number = await person.ask("POST", "/", ("cookie", house.ticket()), body=b"abc")
+            assert await person.answer(number) == ("200", b"/abc")
+        assert heard.connections == 1
+
+
+async def test_an_unsafe_request_is_not_sent_twice(tmp_path: Path) -> None:
+    """An app that ends the connection on it may have done what was asked: 502, and the next one is served."""
+    heard = Heard()
+
+    def respond(h2: H2Connection, number: int, head: dict[str, str], body: bytes) -> None:
+        if number == 3:
+            raise ConnectionResetError
+        ok(h2, number, head, body)
+
+    async with h2c_house(tmp_path, h2_app(heard, respond), level=Level.PRIVATE) as house, client(house) as person:
+        statuses = []
+        for _ in range(3):
+            number = await person.ask("POST", "/", ("cookie", house.ticket()), body=b"abc")
+            statuses.append((await person.answer(number))[0])
+        assert statuses == ["200", "502", "200"]
+        assert (heard.connections, len(heard.heads)) == (2, 3)
+
+
 async def test_an_http1_person_reaches_it_as_well(tmp_path: Path) -> None:
     """Trailers and all."""
 
