@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 _MANY: Final = 5000
-"""So many new records are worth keeping from the search: about five milliseconds of it."""
+"""So many records are worth keeping from the search: about a millisecond of it."""
 
 
 @contextmanager
@@ -29,11 +29,11 @@ def kept_waiting() -> Iterator[None]:
             gc.enable()
 
 
-def keep(fresh: int) -> None:
-    """What the process holds now is never searched again, when so many records have come that it pays.
+def keep(records: int) -> None:
+    """What the process holds now is never searched again, when a list has brought so many records that it pays.
 
-    A cycle among the connections of this moment is never found then, hence not at every list: after a
-    reconnection most records are those that the table held before.
+    The price: a cycle among the connections of this moment is never found. It is paid at a list only, of
+    which there is one for each connection of the feed.
     """
-    if fresh >= _MANY:
+    if records >= _MANY:
         gc.freeze()

@@ -152,7 +152,7 @@ class Feed:
     def _passed_on(self, row: feed.Stored) -> Encoded:
         """The record for a slice: what has a private field is opened, the rest goes as it lies."""
         if row.kind not in _SEALED:
-            return Encoded(*row)
+            return Encoded(row.kind, row.text)
         record = self._open(row.kind, json.loads(row.text))
         assert record is not None, "a slice holds no tombstones"
         return encoded(record)

@@ -3,7 +3,7 @@
 gateway: {"hello": {"v": 1, "name": "web-0", "role": "web", "instance": RANDOM}}
 control: {"welcome": {"lease_s": 10, "epoch": TEXT}}
 gateway: {"list": {}}                         all records
-control: {"slice": {"records": [{"kind", "key", "record"}...], "revision": N, "last": bool}} ...
+control: {"slice": {"records": {KIND: [record...], ...}, "revision": N, "last": bool}} ...
 gateway: {"watch": {"from": N}}               changes after N, for ever
 control: {"changes": [change...], "revision": N}, or {"gone": true}: list again
 gateway: {"ack": N}                           "my table holds revision N"; also the heartbeat, every 3 s

@@ -171,7 +171,7 @@ class Feed:
         with garbage.kept_waiting():
             listing, revision = await self._slices(lines)
             self._edited(self._table.adopt(listing, revision))  # no await between the edit and the cuts
-            garbage.keep(listing.fresh)
+            garbage.keep(self._table.size())
         held.revision = revision
         await self._acknowledge(lines, held)
         self._listed.set()

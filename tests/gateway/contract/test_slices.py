@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.contract.codec import RECORD_KINDS, Record, encode_record, key_of, kind_of
+from gateway.contract.codec import RECORD_KINDS, Record, encode_record, kind_of
 from gateway.contract.routes import Authority, Certificate, Target
 from gateway.contract.slices import START, Encoded, encoded, read_slice, slice_line
 from tests.gateway import world
@@ -39,10 +39,10 @@ def test_what_was_written_is_read() -> None:
 
 def test_a_line_is_the_message_that_the_feed_describes() -> None:
     """Whoever reads JSON reads it."""
-    line = slice_line([encoded(world.user())], 3, last=False)
+    line = slice_line([encoded(world.user()), encoded(world.job())], 3, last=False)
     assert line.startswith(START)
-    item = {"kind": "user", "key": "1", "record": encode_record(world.user())}
-    assert json.loads(line) == {"slice": {"records": [item], "revision": 3, "last": False}}
+    records = {"user": [encode_record(world.user())], "job": [encode_record(world.job())]}
+    assert json.loads(line) == {"slice": {"records": records, "revision": 3, "last": False}}
 
 
 def test_an_empty_list_is_a_line() -> None:
@@ -57,13 +57,13 @@ def test_unknown_fields_are_refused(kind: str) -> None:
         if kind_of(record) == kind:
             plain = encode_record(record) | {"more": 1}
             with pytest.raises(ValueError, match="more"):
-                read_slice(slice_line([Encoded(kind, key_of(record), json.dumps(plain))], 1, last=True))
+                read_slice(slice_line([Encoded(kind, json.dumps(plain))], 1, last=True))
 
 
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda line: line.replace(b'"kind":"entry"', b'"kind":"planet"'),
+        lambda line: line.replace(b'"entry":[', b'"planet":['),
         lambda line: line.replace(b'"level":"private"', b'"level":"secret"'),
         lambda line: line.replace(b'"id":17', b'"id":"x"'),
         lambda line: line.replace(b'"engine":', b'"machine":'),
@@ -83,7 +83,7 @@ def test_a_refused_line_is_not_repeated() -> None:
     """The fault goes to the log, and a certificate's key must not."""
     text = json.dumps(encode_record(Certificate("c", ("a",), "chain", "PRIVATE")) | {"more": 1})
     with pytest.raises(ValueError, match="more") as raised:
-        read_slice(slice_line([Encoded("certificate", "c", text)], 1, last=True))
+        read_slice(slice_line([Encoded("certificate", text)], 1, last=True))
     assert "PRIVATE" not in str(raised.value)
 
 

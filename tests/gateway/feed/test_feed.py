@@ -163,7 +163,7 @@ async def test_nothing_is_acknowledged_before_the_list(tmp_path: Path, listener:
     async with running(gateway), bare_control(listener) as lines:
         await expect(lines, "list")
         assert await lines.read() == {"ack": 0}
-        await lines.write({"slice": {"records": [], "revision": 3, "last": True}})
+        await lines.write({"slice": {"records": {}, "revision": 3, "last": True}})
         await until_said(lines, {"ack": 3})
 
 
@@ -186,7 +186,7 @@ async def test_disorder_begins_a_new_connection(
     async with running(gateway):
         async with bare_control(listener) as lines:
             await expect(lines, "list")
-            await lines.write({"slice": {"records": [], "revision": 3, "last": True}})
+            await lines.write({"slice": {"records": {}, "revision": 3, "last": True}})
             await until_said(lines, {"watch": {"from": 3}})
             await lines.write(disorder)
             with pytest.raises(ConnectionError):
@@ -226,7 +226,7 @@ async def test_a_slice_of_another_shape_begins_a_new_connection(
     async with running(gateway):
         async with bare_control(listener) as lines:
             await expect(lines, "list")
-            await lines.write({"slice": {"records": [{"secret": "hidden"}], "revision": 1, "last": True}})
+            await lines.write({"slice": {"records": {"user": [{"secret": "hidden"}]}, "revision": 1, "last": True}})
             with pytest.raises(ConnectionError):
                 await until_said(lines, {"never": 1})
         async with bare_control(listener) as lines:
@@ -267,7 +267,7 @@ async def test_an_unexpected_fault_does_not_end_the_feed(
     async with running(gateway):
         async with bare_control(listener) as lines:
             await expect(lines, "list")
-            await lines.write({"slice": {"records": [], "revision": 1, "last": True}})
+            await lines.write({"slice": {"records": {}, "revision": 1, "last": True}})
             with pytest.raises(ConnectionError):
                 await until_said(lines, {"never": 1})
         async with bare_control(listener) as lines:
