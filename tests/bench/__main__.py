@@ -1,6 +1,7 @@
 """Starts the whole product, runs one job, and measures the way to it: `make bench`, under a minute.
 
-`make bench ARGS=http` compares it with other proxies instead (http.py; README.md holds the figures).
+`make bench ARGS=http` and the other rows compare it with other proxies instead (README.md holds the figures); `all`
+runs every row.
 
 Everything goes over loopback, client and product on the same cores: figures compare commits on one machine,
 not machines.
@@ -14,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import http, idle, install, latency, size, tcp, tls
+from tests.bench import h2, http, idle, install, latency, size, tcp, tls
 from tests.bench.load import Echo, Figures, measure, visit
 from tests.system.product import Product
 
@@ -26,6 +27,7 @@ ROWS = {
     "latency": latency.main,
     "idle": idle.main,
     "size": size.main,
+    "h2": h2.main,
 }
 FOR_S = 4.0
 CLIENTS = 16
