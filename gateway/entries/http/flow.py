@@ -1,7 +1,7 @@
 """One body, or one direction of a tunnel, on its way from one Stream to another.
 
 It moves inside the source's own callbacks, so that bytes cost no task switch; the sink's back-pressure
-stops the source.
+stops the source. A long body between plain sockets takes a conduit (`conduit.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import Enum
 from gateway.core.bodies import Body
 from gateway.core.http1 import Malformed
 from gateway.core.websocket import FrameEnds
+from gateway.entries.http.conduit import Conduit, conduit
 from gateway.entries.http.stream import Stream
 
 
@@ -31,7 +32,7 @@ class Flow:
     end is passed on (tunnels). `aborts` are cut when the flow ends in any other way than DONE.
     """
 
-    __slots__ = ("_body", "_half_close", "_unchunk", "_waiter", "aborts", "outcome", "sink", "source")
+    __slots__ = ("_body", "_conduit", "_half_close", "_unchunk", "_waiter", "aborts", "outcome", "sink", "source")
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Flow:
         self.aborts = aborts
         self._half_close = half_close
         self._waiter: asyncio.Future[None] | None = None
+        self._conduit: Conduit | None = None
 
     def start(self, lead: bytes = b"") -> None:
         """Sends `lead` (the head) and what of the body waits in the source's buffer as one write; then the rest."""
@@ -67,6 +69,9 @@ class Flow:
             self._meet_the_ended()
         if self.outcome is None:
             source.settle_reading()
+            self._conduit = conduit(self, self._body)
+        if self._conduit is not None:
+            self._conduit.go()
 
     async def wait(self) -> Outcome:
         """How the flow ended, once it has."""
@@ -97,6 +102,16 @@ class Flow:
         """The source's connection broke: what came is not the whole (RFC 9112, 8)."""
         self._finish(Outcome.CUT)
 
+    def passed(self) -> None:
+        """All of the body went through the conduit."""
+        self._finish(Outcome.DONE)
+
+    def sink_clear(self) -> None:
+        """The sink takes bytes again."""
+        if self._conduit is not None:
+            self._conduit.go()
+        self.source.settle_reading()
+
     def sink_lost(self) -> None:
         """The sink's connection broke."""
         self._finish(Outcome.SINK_LOST)
@@ -121,6 +136,8 @@ class Flow:
             self.source.flow = None
         if self.sink.feeder is self:
             self.sink.feeder = None
+        if self._conduit is not None:
+            self._conduit.close()
         self.source.settle_reading()
         if outcome is not Outcome.DONE:
             for stream in self.aborts:

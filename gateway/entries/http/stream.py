@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BUFFER_LIMIT: Final = http1.HEAD_LIMIT + 1
 """Bytes that wait unread before the peer is no longer listened to; one more than a head may have."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_WRITE_LIMIT: Final = 128 * 1024
+WRITE_LIMIT: Final = 128 * 1024
 
 
 class Stream(asyncio.Protocol):
@@ -64,13 +64,14 @@ class Stream(asyncio.Protocol):
         self.flow: Flow | Taker | Errand | None = None
         self.feeder: Flow | None = None
         self._paused = False
+        self._held = False
 
     # What the event loop tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands: bounds its write buffer and lets the kernel find out when the peer vanishes."""
         self.transport = cast("asyncio.Transport", transport)
-        self.transport.set_write_buffer_limits(high=_WRITE_LIMIT)
+        self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
         self.moved_at = self._loop.time()
         sock = None if self._accepted else self._socket()
         if sock is not None:
@@ -117,7 +118,7 @@ class Stream(asyncio.Protocol):
         """The peer caught up."""
         self.clogged = False
         if self.feeder is not None:
-            self.feeder.source.settle_reading()
+            self.feeder.sink_clear()
         self._wake()
 
     # What conversations ask.
@@ -231,13 +232,35 @@ class Stream(asyncio.Protocol):
         """The connection's socket, for its options. That which uvloop's transports give out is made anew each time."""
         return self._sock or cast("socket.socket | None", self.transport.get_extra_info("socket"))
 
-    # What Flow arranges.
+    # What Flow and Conduit arrange.
+
+    def plain_socket(self) -> socket.socket | None:
+        """The socket, where its bytes are the peer's own: no TLS and no framing is between."""
+        return None if self.lost or self.transport.is_closing() else self._sock
+
+    def hold(self, held: bool) -> None:
+        """Has somebody else read the socket, until told otherwise."""
+        self._held = held
+        self.settle_reading()
+
+    def came(self, count: int) -> None:
+        """So many bytes were read past us."""
+        self.moved_at = self._loop.time()
+        self.received += count
+        self.answered = True
+
+    def went(self, count: int) -> None:
+        """So many were written past us."""
+        if count:
+            self.moved_at = self._loop.time()
+            self.sent += count
 
     def settle_reading(self) -> None:
         """Listens to the peer exactly while somebody has room for what it says."""
         if self.eof or self.lost or self.transport.is_closing():
             return
         full = self.flow.sink.clogged if self.flow is not None else len(self.buffer) >= BUFFER_LIMIT
+        full = full or self._held
         if full and not self._paused:
             self.transport.pause_reading()
         elif self._paused and not full:
