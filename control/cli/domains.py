@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from control.cli.entries import entry_id
 from control.cli.files import domain_wish
+from control.cli.names import find_entry
 from control.cli.outcome import Asked, Outcome
 
 
@@ -15,7 +15,7 @@ async def look(asked: Asked) -> Outcome:
     An administrator can confirm whose the domain is; its owner can say that the record of dns-01 stands.
     """
     wish = domain_wish(asked.args)
-    path = f"/entries/{await entry_id(asked)}"
+    path = f"/entries/{await find_entry(asked, asked.args.entry)}"
     if wish:
         shown = await asked.client.call("PATCH", path, wish)
     else:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from control.cli import login
 from control.cli.client import FailedError
-from control.cli.entries import entry_id
+from control.cli.names import find_entry
 from control.cli.outcome import Asked, Outcome
 from control.cli.tunnel import RefusedError, Way, carry
 
@@ -20,7 +20,7 @@ _ENDS: Final = (signal.SIGINT, signal.SIGTERM)
 
 async def forward(asked: Asked) -> Outcome:
     """Listens on a port of this machine until Ctrl-C; each connection goes to the entry on the person's token."""
-    entry = await asked.client.call("GET", f"/entries/{await entry_id(asked)}")
+    entry = await asked.client.call("GET", f"/entries/{await find_entry(asked, asked.args.entry)}")
     if entry["protocol"] == "ssh":
         detail = asked.say("ssh 入口请直接使用：{line}", "Use an ssh entry directly: {line}", line=entry["ssh_command"])
         raise FailedError({"code": "not_forwardable", "status": 0, "detail": detail})
@@ -51,6 +51,8 @@ async def _listen(asked: Asked, entry: dict[str, Any], way: Way) -> None:
             await carry(way, reader, writer)
         except RefusedError as refused:
             print(f"starlight: {refused}", file=sys.stderr, flush=True)
+        except asyncio.CancelledError:
+            return  # Ctrl-C: the streams of some CPython 3.11 would print a cancelled handler as a fault
         finally:
             carried.discard(mine)
 

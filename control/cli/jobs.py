@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from control.cli.client import FailedError
+from control.cli.names import find_job, job_path
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import Words, table
 from control.domain.jobs.states import State, word
@@ -87,8 +88,8 @@ async def list_jobs(asked: Asked) -> Outcome:
 
 async def show(asked: Asked) -> Outcome:
     """Shows one job, its entries and why it is as it is."""
-    job = await asked.client.call("GET", f"/jobs/{asked.args.job}")
-    status = await asked.client.call("GET", f"/jobs/{asked.args.job}/status")
+    job = await find_job(asked, asked.args.job)
+    status = await asked.client.call("GET", f"{job_path(job['id'])}/status")
     say = asked.say
     facts = [
         (say("作业", "Job"), f"{job['id']} ({job['name']})"),
@@ -110,12 +111,13 @@ async def show(asked: Asked) -> Outcome:
 async def logs(asked: Asked) -> Outcome:
     """Prints a job's output as it was written; with -f goes on until the job ends."""
     start = 0 if asked.args.tail is None else -asked.args.tail
+    path = job_path((await find_job(asked, asked.args.job))["id"])
     if asked.args.follow:
-        return await _follow(asked, start)
+        return await _follow(asked, path, start)
     length, offset = 1, 0
     while offset < length:
         query = {"from": offset or start, "limit": _CHUNK_BYTES}
-        chunk, headers = await asked.client.read(f"/jobs/{asked.args.job}/logs", query)
+        chunk, headers = await asked.client.read(f"{path}/logs", query)
         sys.stdout.buffer.write(chunk)
         offset, length = int(headers["X-Log-From"]) + len(chunk), int(headers["X-Log-Length"])
         if not chunk:
@@ -161,8 +163,8 @@ def entry_lines(entries: Sequence[dict[str, Any]], say: Words) -> list[str]:
     return table(head, rows)
 
 
-async def _follow(asked: Asked, start: int) -> Outcome:
-    async for message in asked.client.listen(f"/jobs/{asked.args.job}/logs/stream", {"from": start}):
+async def _follow(asked: Asked, path: str, start: int) -> Outcome:
+    async for message in asked.client.listen(f"{path}/logs/stream", {"from": start}):
         if isinstance(message, bytes):
             sys.stdout.buffer.write(message)
             sys.stdout.buffer.flush()
@@ -172,7 +174,8 @@ async def _follow(asked: Asked, start: int) -> Outcome:
 
 
 async def _deed(asked: Asked, deed: str) -> Outcome:
-    job = await asked.client.call("POST", f"/jobs/{asked.args.job}/{deed}")
+    found = await find_job(asked, asked.args.job)
+    job = await asked.client.call("POST", f"{job_path(found['id'])}/{deed}")
     return Outcome(job, [f"{job['id']}: {_state(job, asked.say)}"])
 
 

@@ -23,9 +23,10 @@ async def sign_in(asked: Asked) -> Outcome:
             url=args.url,
         )
         raise FailedError({"code": "validation_failed", "detail": why})
-    name = args.user or _ask(say("用户名：", "User name: "))
-    password = _password(asked, say("密码：", "Password: "))
     async with connect(Login(args.url, "", ca=args.ca), say) as client:
+        await client.call("GET", "/platform")  # a wrong address is told before anybody types a password for it
+        name = args.user or _ask(say("用户名：", "User name: "))
+        password = _password(asked, say("密码：", "Password: "))
         made = await client.call("POST", "/sessions", {"username": name, "password": password})
     path = save(asked.environ, Login(args.url.rstrip("/"), made["token"], name, args.ca))
     data = {"url": args.url, "user": made["user"], "expires_at": made["expires_at"], "stored": str(path)}

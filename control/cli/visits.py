@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from control.cli.entries import entry_id
+from control.cli.names import find_entry
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import table
 
@@ -13,7 +13,7 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 async def list_visits(asked: Asked) -> Outcome:
     """Lists who is connected through an entry now."""
-    found = await asked.client.call("GET", f"/entries/{await entry_id(asked)}/visits")
+    found = await asked.client.call("GET", f"/entries/{await find_entry(asked, asked.args.entry)}/visits")
     say = asked.say
     head = [
         say("连接", "VISIT"),

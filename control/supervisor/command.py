@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from control import usage_words
 from control.config import Settings, SettingsError, read_settings
 from control.supervisor import doctor
 from control.supervisor.data import LOG_FILE
 from control.supervisor.down import down, end_jobs
 from control.supervisor.locks import HeldError
 from control.supervisor.up import up
-from control.supervisor.words import banner, language_of
+from control.supervisor.words import banner, ended, language_of, stopped
 from gateway.contract.log_lines import write_log_lines
 
 _LOG_LIMIT_BYTES: Final = 16 * 1024 * 1024
@@ -29,7 +30,7 @@ _DETACHED_START_S: Final = 90
 
 def main(words: Sequence[str]) -> int:
     """Does what the words say; returns the exit status."""
-    asked = _parser().parse_args(words)
+    asked = _parser(language_of(os.environ)).parse_args(words)
     try:
         settings = read_settings(os.environ, asked.config)
     except SettingsError as fault:
@@ -48,18 +49,37 @@ def main(words: Sequence[str]) -> int:
         return _refuse(getattr(fault, "sentences", (str(fault),)), 1)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(language: str) -> argparse.ArgumentParser:
+    def say(zh: str, en: str) -> str:
+        return zh if language == "zh" else en
+
+    usage_words.speak(language)
     parser = argparse.ArgumentParser(prog="starlight")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    starting = verbs.add_parser("up", help="start everything; Ctrl-C or SIGTERM drains and stops, jobs live on")
-    starting.add_argument("--detach", action="store_true", help="return once everything serves; log in the data dir")
+
+    def verb(name: str, zh: str, en: str) -> argparse.ArgumentParser:
+        return verbs.add_parser(name, help=say(zh, en), description=say(zh, en))
+
+    starting = verb(
+        "up",
+        "启动平台；Ctrl-C 或 SIGTERM 停止，作业继续运行",
+        "start everything; Ctrl-C or SIGTERM drains and stops, jobs live on",
+    )
+    starting.add_argument(
+        "--detach",
+        action="store_true",
+        help=say("在后台运行，就绪后返回；日志在数据目录", "return once everything serves; log in the data dir"),
+    )
     starting.add_argument("--ready-fd", type=int, default=None, help=argparse.SUPPRESS)
-    stopping = verbs.add_parser("down", help="stop what runs on the data directory; jobs live on")
-    stopping.add_argument("--jobs", action="store_true", help="end the jobs too")
-    looking = verbs.add_parser("doctor", help="what is missing and how to mend it")
-    looking.add_argument("--json", action="store_true", help="for programs")
-    for verb in (starting, stopping, looking):
-        verb.add_argument("--config", type=Path, default=Path("starlight.toml"), help="default: ./starlight.toml")
+    stopping = verb(
+        "down", "停止此数据目录上的平台，作业继续运行", "stop what runs on the data directory; jobs live on"
+    )
+    stopping.add_argument("--jobs", action="store_true", help=say("同时结束所有作业", "end the jobs too"))
+    looking = verb("doctor", "检查缺什么、如何补", "what is missing and how to mend it")
+    looking.add_argument("--json", action="store_true", help=say("输出 JSON，供程序使用", "print JSON, for programs"))
+    where = say("设置文件，默认 ./starlight.toml", "the settings file; ./starlight.toml unless told otherwise")
+    for made in (starting, stopping, looking):
+        made.add_argument("--config", type=Path, default=Path("starlight.toml"), metavar="FILE", help=where)
     return parser
 
 
@@ -113,10 +133,12 @@ def _start_detached(config: Path, log: BinaryIO, ready_fd: int) -> subprocess.Po
 
 def _down(settings: Settings, *, also_jobs: bool) -> int:
     write_log_lines("supervisor")
-    ran = asyncio.run(down(settings))
-    print("stopped" if ran else f"nothing runs on {settings.data_dir}")
+    language = language_of(os.environ)
+    living = asyncio.run(down(settings))
+    # With --jobs those that live are ended next: that they live on is not to be told.
+    print(stopped(() if also_jobs and living else living, settings, language))
     if also_jobs:
-        print(f"ended {asyncio.run(end_jobs(settings, os.environ))} jobs")
+        print(ended(asyncio.run(end_jobs(settings, os.environ)), language))
     return 0
 
 

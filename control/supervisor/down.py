@@ -28,15 +28,20 @@ _POLL_S: Final = 0.05
 _CALL_S: Final = 20.0
 _GRACE_S: Final = 5.0
 _JOBS_END_S: Final = 30.0
+_COUNT_S: Final = 5.0
 _PROBED_AT_ONCE: Final = 20
 _LIVE_STATES: Final = ("starting", "running", "suspended")
 _log = logging.getLogger("starlight.supervisor")
 
 
-async def down(settings: Settings) -> bool:
-    """Drains and ends the platform; whether one ran. Raises TimeoutError when it cannot be ended."""
+async def down(settings: Settings) -> Sequence[str] | None:
+    """Drains and ends the platform; the jobs that live on, None when no platform ran.
+
+    Raises TimeoutError when it cannot be ended.
+    """
     if not is_supervised(settings.run_dir):
-        return False
+        return None
+    living = await _living(settings)
     pid = int((settings.run_dir / "supervisor.pid").read_text())
     os.kill(pid, signal.SIGTERM)
     if not await _ended(settings.run_dir, _STOP_S):
@@ -44,7 +49,7 @@ async def down(settings: Settings) -> bool:
         os.kill(pid, signal.SIGKILL)
         if not await _ended(settings.run_dir, _KILL_S):
             raise TimeoutError(f"the supervisor (pid {pid}) cannot be ended")
-    return True
+    return living
 
 
 async def end_jobs(settings: Settings, environ: Mapping[str, str]) -> int:
@@ -52,8 +57,7 @@ async def end_jobs(settings: Settings, environ: Mapping[str, str]) -> int:
 
     Raises TimeoutError when a job does not end, and what `up` raises.
     """
-    folder = settings.data_dir / "bridge" / "jobs"
-    jobs = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    jobs = _known(settings)
     if not jobs:
         return 0
     async with bridge_alone(settings, environ):
@@ -64,6 +68,21 @@ async def end_jobs(settings: Settings, environ: Mapping[str, str]) -> int:
             await _ask(path, Verb.STOP, job, {"grace_s": _GRACE_S})
         await _all_ended(path, live)
     return len(live)
+
+
+async def _living(settings: Settings) -> Sequence[str]:
+    """The jobs that live, as the running bridge knows; none when it does not answer, for a stop must not hang on it."""
+    try:
+        async with asyncio.timeout(_COUNT_S):
+            return await _live(str(settings.run_dir / "bridge-local.sock"), _known(settings))
+    except (OSError, ValueError) as fault:
+        _log.info("how many jobs live is not known: %s", fault)
+        return ()
+
+
+def _known(settings: Settings) -> list[str]:
+    folder = settings.data_dir / "bridge" / "jobs"
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 async def _ended(run_dir: Path, within_s: float) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from control.config import Settings
 from control.supervisor.data import ADMIN_PASSWORD_FILE, AUTHORITY_FILE
@@ -33,6 +34,31 @@ def banner(settings: Settings, language: str) -> str:
     return "\n".join(line.in_language(language) for line in lines)
 
 
+def stopped(living: Sequence[str] | None, settings: Settings, language: str) -> str:
+    """What is told when the platform has stopped: how many jobs live on, and how to end them."""
+    if living is None:
+        said = Words(f"{settings.data_dir} 上没有平台在运行", f"nothing runs on {settings.data_dir}")
+    elif not living:
+        said = Words("已停止", "stopped")
+    else:
+        names = ", ".join(living[:_NAMED]) + (" ..." if len(living) > _NAMED else "")
+        count = len(living)
+        how = "starlight down --jobs (make stop ARGS=--jobs)"
+        said = Words(
+            f"已停止；{count} 个作业仍在运行：{names}\n下次启动后可继续使用；要结束它们：{how}",
+            f"stopped; {count} {'job lives' if count == 1 else 'jobs live'} on: {names}\n"
+            f"the next start takes them up again; to end them: {how}",
+        )
+    return said.in_language(language)
+
+
+def ended(count: int, language: str) -> str:
+    """What is told when jobs were ended too."""
+    return Words(f"已结束 {count} 个作业", f"ended {count} jobs").in_language(language)
+
+
+_NAMED: Final = 10
+"""Jobs whose ids are told when the platform stops."""
 _READY = Words("星光网关已就绪。", "Starlight Gateway is ready.")
 
 

@@ -1,50 +1,40 @@
-"""The words of the command line, read."""
+"""The words of the command line: each command and each of its arguments is explained, in both languages."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator
 
 import pytest
 
-from control.cli.parser import build, entry_spec, pair, port_or_auto, size, span
+from control.cli.parser import LOCAL, build
 from control.cli.words import Words
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("512", 512), ("64k", 65536), ("64K", 65536), ("2G", 2**31), ("2GiB", 2**31), ("1t", 2**40)]
-)
-def test_sizes_are_counted_in_powers_of_two(text: str, expected: int) -> None:
-    """As memory is."""
-    assert size(text) == expected
+CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-@pytest.mark.parametrize(("text", "expected"), [("90", 90), ("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86400)])
-def test_spans_are_counted_in_seconds(text: str, expected: int) -> None:
-    """As the API takes them."""
-    assert span(text) == expected
+def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Every command below this one, and itself."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from leaves(child)
 
 
-@pytest.mark.parametrize("text", ["", "much", "-1", "1.5G", "2x", "１"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    """With examples of what is."""
-    with pytest.raises(argparse.ArgumentTypeError, match="64k"):
-        size(text)
-
-
-def test_an_entry_is_written_in_one_word() -> None:
-    """Ports become numbers, everything else stays for the API to judge."""
-    assert entry_spec("name=web,protocol=http,level=private,target_port=8000") == {
-        "name": "web",
-        "protocol": "http",
-        "level": "private",
-        "target_port": 8000,
-    }
-    assert port_or_auto("auto") == "auto"
-    for wrong in ("web", "=x", "target_port=eighty"):
-        with pytest.raises(argparse.ArgumentTypeError):
-            entry_spec(wrong)
-    with pytest.raises(argparse.ArgumentTypeError):
-        pair("novalue")
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_argument_of_every_command_is_explained(language: str) -> None:
+    """In the language of the person, and in no other."""
+    for parser in leaves(build(Words("zh" if language == "zh" else "en"))):
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                words = [choice.help for choice in action._choices_actions]
+            else:
+                words = [action.help]
+            for said in words:
+                assert said, f"{parser.prog} {action.dest}"
+                assert bool(CHINESE.search(said)) == (language == "zh"), f"{parser.prog} {action.dest}: {said}"
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -57,3 +47,10 @@ def test_every_command_has_help(language: str, capsys: pytest.CaptureFixture[str
         assert end.value.code == 0
     printed = capsys.readouterr().out
     assert ("提交作业" in printed) == (language == "zh")
+    assert ("usage: " in printed) == (language == "en")
+
+
+def test_local_commands_are_named_like_the_others() -> None:
+    """They are handed over before their arguments are read."""
+    commands = next(a for a in build(Words("en"))._actions if isinstance(a, argparse._SubParsersAction))
+    assert set(LOCAL) <= set(commands.choices)

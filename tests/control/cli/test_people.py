@@ -23,6 +23,12 @@ async def test_a_wrong_password_leaves_the_old_login(desk: Desk, shell: Shell) -
     assert (await shell.run("job", "list")).status == 0
 
 
+async def test_the_address_is_looked_at_before_a_password_is_asked_for(shell: Shell) -> None:
+    """A mistyped address costs nobody a password."""
+    wrong = await shell.run("login", "http://127.0.0.1:9", typed="")
+    assert (wrong.status, "cannot be reached" in wrong.err, "User name" in wrong.err) == (1, True, False)
+
+
 async def test_without_a_login_it_says_how_to_get_one(shell: Shell) -> None:
     """A fresh home, a broken file, an address that is no Starlight: each in a sentence."""
     fresh = await shell.run("job", "list", env={"HOME": str(shell.home / "elsewhere")})

@@ -21,13 +21,13 @@ BRIDGE = Path(__file__).with_name("tiny_bridge.py").read_text()
 async def test_down_drains_what_runs_and_says_when_nothing_does(tmp_path: Path) -> None:
     """The platform ends by its own signal; a second call finds nothing."""
     settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path / "data")})
-    assert not await down(settings)
+    assert await down(settings) is None
     with instance(tmp_path / "data") as running:
         running.wait_for("ready.")
-        assert await down(settings)
+        assert await down(settings) == []
         assert running.process.wait(10) == 0
         running.wait_for("SIGTERM: draining")
-    assert not await down(settings)
+    assert await down(settings) is None
 
 
 async def test_a_stale_pid_file_kills_nobody(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ async def test_a_stale_pid_file_kills_nobody(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
     (run_dir / "supervisor.pid").write_text(f"{os.getpid()}\n")
-    assert not await down(read_settings({"STARLIGHT_DATA_DIR": str(tmp_path)}))
+    assert await down(read_settings({"STARLIGHT_DATA_DIR": str(tmp_path)})) is None
 
 
 async def test_jobs_are_ended_through_the_bridge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

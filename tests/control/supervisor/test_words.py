@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from control.config import read_settings
-from control.supervisor.words import banner, language_of
+from control.supervisor.words import banner, ended, language_of, stopped
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,15 @@ def test_the_banner_follows_the_password_file(tmp_path: Path) -> None:
     assert "admin-password" not in banner(settings, "en")
     (tmp_path / "admin-password").touch()
     assert f"{tmp_path}/admin-password" in banner(settings, "en")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_stop_tells_which_jobs_live_on_and_how_to_end_them(tmp_path: Path, language: str) -> None:
+    """Their number, some of their ids, and the command."""
+    settings = read_settings({"STARLIGHT_DATA_DIR": str(tmp_path)})
+    told = stopped([f"web-{number}" for number in range(12)], settings, language)
+    for wanted in ("12", "web-0", "web-9 ...", "starlight down --jobs", "make stop ARGS=--jobs"):
+        assert wanted in told
+    assert "--jobs" not in stopped([], settings, language)
+    assert str(tmp_path) in stopped(None, settings, language)
+    assert "3" in ended(3, language)
