@@ -19,6 +19,7 @@ from control.api import (
     entries,
     health,
     hops,
+    host_keys,
     jobs,
     live,
     logs,
@@ -52,6 +53,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *visits.ROUTES,
     *hops.ROUTES,
     *live.ROUTES,
+    *host_keys.ROUTES,
     *document.ROUTES,
 )
 """Every call below /api/v1. The OpenAPI document and the authorisation test go through the same table."""

@@ -25,6 +25,10 @@ from control.store import feed, records
 from control.store.engine import first
 from control.store.tables import CertificateRow, SecretRow
 
+HOST: Final = "ssh-host"
+"""The use of the gateways' ssh host keys."""
+HOST_CERTIFICATE: Final = "ssh-host-cert"
+"""The use of the certificates that were made for them; one line each, no secret."""
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 

@@ -1,4 +1,4 @@
-"""Keeps what gateways need to speak for us: the base domain's certificate, the host key, the ticket key.
+"""Keeps what gateways need to speak for us: the base domain's certificate, the certified host key, the ticket key.
 
 All lie sealed in the database; gateways get them through the feed. The authority that signs is made by
 the supervisor and stays in a file of ours.
@@ -21,7 +21,8 @@ from certs.local_ca import Authority, issue, needs_issue
 from certs.store import load_authority
 from control.store import secrets
 from control.store.engine import Database
-from control.store.secrets import Vault
+from control.store.secrets import HOST, Vault
+from control.work.host_keys import HostCertificates
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ class Certificates:
     async def look(self) -> None:
         """Makes sure that everything is there and good for a while."""
         await self._have_secret("ticket", lambda: randomness.token_hex(_TICKET_BYTES))
-        await self._have_secret("ssh-host", _host_key)
+        await self._have_secret(HOST, _host_key)
+        await HostCertificates(self._db, self._vault, self._folder, self._now).look()
         await self._have_secret("identity", _identity_key)
         authority = load_authority(self._folder)
         if authority is None:

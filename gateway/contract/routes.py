@@ -143,7 +143,8 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A key that all gateways share. `use` is `ticket` (seals cookies), `ssh-host` (OpenSSH private key, PEM) or
+    """A key that all gateways share. `use` is `ticket` (seals cookies), `ssh-host` (OpenSSH private key, PEM),
+    `ssh-host-cert` (an OpenSSH certificate for one, as a line; no secret, but made and renewed like one) or
     `identity` (P-256 private key, PEM: signs who a visitor is).
 
     Of several with the same use the highest `generation` signs, all verify.

@@ -247,7 +247,8 @@ async def _connected(house: House, sock: socket.socket, attendant: Attendant) ->
     sock.setblocking(False)
     loop = asyncio.get_running_loop()
     try:
-        options = await house.handshake.options(house.gate.table.secrets("ssh-host"))
+        table = house.gate.table
+        options = await house.handshake.options(table.secrets("ssh-host"), table.secrets("ssh-host-cert"))
         connection = Connection(loop, options, attendant)
         await loop.connect_accepted_socket(lambda: connection, sock)
     except BaseException:

@@ -47,6 +47,9 @@ _USER_KEYS: Final = [
 ]
 
 
+HostKey = asyncssh.SSHKey | tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]
+
+
 class Handshake:
     """Options for new connections. State: those of the newest host keys, made again when these change."""
 
@@ -55,11 +58,16 @@ class Handshake:
         self._made_of: list[tuple[str, int]] = []
         self._options: asyncssh.SSHServerConnectionOptions | None = None
 
-    async def options(self, secrets: Sequence[Secret]) -> asyncssh.SSHServerConnectionOptions:
-        """The options with these host keys, of each kind the newest. Raises ValueError when there are none."""
-        made_of = [(secret.id, secret.generation) for secret in secrets]
+    async def options(
+        self, secrets: Sequence[Secret], certificates: Sequence[Secret] = ()
+    ) -> asyncssh.SSHServerConnectionOptions:
+        """The options with these host keys, of each kind the newest, and the certificates that fit them.
+
+        Raises ValueError when there are no keys.
+        """
+        made_of = [(secret.id, secret.generation) for secret in (*secrets, *certificates)]
         if self._options is None or made_of != self._made_of:
-            self._options, self._made_of = await _options(newest(secrets)), made_of
+            self._options, self._made_of = await _options(certified(newest(secrets), certificates)), made_of
         return self._options
 
 
@@ -72,11 +80,18 @@ def newest(secrets: Sequence[Secret]) -> list[asyncssh.SSHKey]:
     return list(keys.values())
 
 
-async def _options(keys: list[asyncssh.SSHKey]) -> asyncssh.SSHServerConnectionOptions:
+def certified(keys: Sequence[asyncssh.SSHKey], secrets: Sequence[Secret]) -> list[HostKey]:
+    """Each key, with the newest certificate made for it; a client that knows no authority gets the bare key."""
+    certificates = [asyncssh.import_certificate(secret.value) for secret in secrets]
+    fitting = [next((c for c in certificates if c.key.public_data == key.public_data), None) for key in keys]
+    return [key if certificate is None else (key, certificate) for key, certificate in zip(keys, fitting, strict=True)]
+
+
+async def _options(keys: Sequence[HostKey]) -> asyncssh.SSHServerConnectionOptions:
     if not keys:
         raise ValueError("control gave no ssh host key")
     options: asyncssh.SSHServerConnectionOptions = await asyncssh.SSHServerConnectionOptions.construct(
-        server_host_keys=keys,
+        server_host_keys=list(keys),
         server_version="Starlight",
         kex_algs=_KEY_EXCHANGES,
         encryption_algs=_CIPHERS,

@@ -75,6 +75,7 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "watch_live": (401, 101, 101, 101),
     "show_document": (200, 200, 200, 200),
     "show_platform": (200, 200, 200, 200),
+    "show_host_keys": (200, 200, 200, 200),
 }
 
 
