@@ -52,8 +52,7 @@ def change(door: Door, level: str) -> float:
     entry = door.entry("web")["id"]
     began = time.perf_counter()
     said = door.owner.call("PATCH", f"/entries/{entry}", {"level": level})
-    assert said["pending"] == [], said
-    return time.perf_counter() - began
+    return float("inf") if said["pending"] else time.perf_counter() - began
 
 
 def have_listed_again(door: Door) -> None:
