@@ -89,7 +89,7 @@ async def test_an_x_client_of_the_job_meets_the_clients_display(tmp_path: Path) 
         number = 4711
         async with await asyncio.start_unix_server(server, f"/tmp/.X11-unix/X{number}"):
             env = {"DISPLAY": f":{number}", "XAUTHORITY": str(made.home / "none")}
-            flags = ("-Y", "-tt", "-o", "XAuthLocation=/usr/bin/xauth")
+            flags = ("-Y", "-tt")
             command = f"read word; echo typed $word; python3 {script}"
             done = await run("ssh", *flags, *made.options(), "alice@127.0.0.1", command, stdin=b"hi\n", env=env)
     assert b"typed hi" in done.out
