@@ -17,17 +17,18 @@ from control.domain.errors import FieldCode, fault, invalid
 
 
 class DomainQuestion(Body):
-    """A domain, and perhaps the certificate and key that are to serve it."""
+    """A domain, and perhaps certificate and key that are to serve it, or that an authority will be asked for them."""
 
     domain: Line
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
     private_key_password: Secret | None = Field(default=None, repr=False)
+    acme: bool = False
 
 
 async def check_domain(asked: Asked, body: DomainQuestion) -> DomainVerdict:
     """What would become of a domain and its certificate: nothing is kept. Faults come by field, as when adding."""
-    plain = body.model_dump(exclude_none=True)
+    plain = body.model_dump(exclude_none=True, exclude={"acme"})
     wish = None
     if body.certificate or body.private_key:
         wish, faults = read_wish(plain, "")
@@ -37,7 +38,7 @@ async def check_domain(asked: Asked, body: DomainQuestion) -> DomainVerdict:
     if domain is None:
         raise invalid(fault("domain", FieldCode.DOMAIN_FORM))
     verdict = await domains.verdict(asked.ctx, asked.who, domain, wish)
-    return print_verdict(verdict, asked.language, asked.ctx.settings, asked.ctx.now())
+    return print_verdict(verdict, asked.language, asked.ctx.settings, asked.ctx.now(), by_itself=body.acme)
 
 
 async def check_entry_domain(asked: Asked, entry: str) -> Entry:

@@ -79,8 +79,8 @@ _STAGES: Final[dict[Stage, Sentence]] = {
         "证书自动签发，将于 {renews} 续期。", "The certificate was given; it is renewed on {renews}."
     ),
     Stage.FAILED: Sentence(
-        "未能取得证书，{next} 自动重试。签发机构说：{complaint}",
-        "No certificate yet; it is asked for again at {next}. The authority says: {complaint}",
+        "未能取得证书，{next} 自动重试。签发机构说：“{complaint}”。",
+        "No certificate yet; it is asked for again at {next}. The authority says: “{complaint}”.",
     ),
 }
 
@@ -113,7 +113,7 @@ def print_acme(seen: EntrySeen, language: Language, settings: Settings) -> AcmeS
         "record": record or "",
         "value": value or "",
         "renews": (rfc3339(order.renew_at) or "")[:10],
-        "next": rfc3339(order.due_at) or "",
+        "next": _minute(order.due_at),
         "complaint": complaint.get("detail", ""),
     }
     message = _STAGES[now].say(language, said)
@@ -130,6 +130,10 @@ def print_acme(seen: EntrySeen, language: Language, settings: Settings) -> AcmeS
         renews_at=order.renew_at if order.chain_pem is not None else None,
         message=message,
     )
+
+
+def _minute(instant: float) -> str:
+    return f"{(rfc3339(instant) or '')[:16].replace('T', ' ')} UTC"
 
 
 def _record(order: AcmeOrder) -> tuple[str | None, str | None]:

@@ -128,12 +128,14 @@ def why_unserved(seen: EntrySeen, language: Language, settings: Settings) -> str
     return (UNPROVED if seen.proof_text else UNPROVED_OTHERS).say(language, params)
 
 
-def print_verdict(verdict: Verdict, language: Language, settings: Settings, now: float) -> DomainVerdict:
-    """A domain looked at before it is asked for."""
+def print_verdict(
+    verdict: Verdict, language: Language, settings: Settings, now: float, *, by_itself: bool
+) -> DomainVerdict:
+    """A domain looked at before it is asked for. `by_itself`: an authority will prove whose it is."""
     sight, pair = verdict.sight, verdict.pair
     params = {"domain": verdict.domain, "record": verdict.record, "token": verdict.token}
     where = _where(sight.pointing, list(sight.addresses), language, settings)
-    unproved = "" if verdict.proof is not None else UNPROVED.say(language, params)
+    unproved = "" if by_itself or verdict.proof is not None else UNPROVED.say(language, params)
     certificate = None
     if pair is not None:
         facts = pair.facts

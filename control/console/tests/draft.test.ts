@@ -66,6 +66,14 @@ test("the API gets what the form shows", () => {
   expect(specOf(draft({ auto: true }))).toMatchObject({ target_port: "auto" });
 });
 
+test("a domain whose certificate is made by itself brings no files", () => {
+  const own = { ...noPair(), domain: "lab.example.org", certificate: "left over", acme: "dns-01" as const };
+  expect(faultsOf(draft({ protocol: "https", own }), FREE)).toEqual({});
+  const spec = specOf(draft({ protocol: "https", own }));
+  expect(spec).toMatchObject({ domain: "lab.example.org", acme: true, acme_challenge: "dns-01" });
+  expect(spec).not.toHaveProperty("certificate");
+});
+
 test("a domain of one's own brings its two files, on https only", () => {
   const own = { ...noPair(), domain: " lab.example.org " };
   expect(faultsOf(draft({ protocol: "https", own }), FREE)).toEqual({

@@ -59,9 +59,11 @@ export const clients = {
 };
 
 export const domains = {
-  check: (body: Pick<T.EntrySpec, "domain" | "certificate" | "private_key" | "private_key_password">) =>
+  check: (body: Pick<T.EntrySpec, "domain" | "certificate" | "private_key" | "private_key_password" | "acme">) =>
     api<T.DomainVerdict>("POST", "/domains/check", { body }),
   look: (entry: number) => api<T.Entry>("POST", `/entries/${entry}/domain/check`),
+  goOn: (entry: number) => api<T.Entry>("POST", `/entries/${entry}/domain/continue`),
+  approve: (entry: number) => api<T.Entry>("POST", `/entries/${entry}/domain/approve`),
 };
 
 export const shares = {

@@ -69,6 +69,8 @@ export interface Platform {
   ports: { http: number; https: number; ssh: number; tcp: number };
   random_ports: { first: number; last: number };
   authority: string | null;
+  /** Null where no authority is set that gives certificates by itself. */
+  acme: AcmeWay[] | null;
 }
 
 export interface Partition {
@@ -113,6 +115,8 @@ export interface EntrySpec {
   certificate?: string;
   private_key?: string;
   private_key_password?: string;
+  acme?: boolean;
+  acme_challenge?: Challenge;
 }
 
 /** The certificate of an entry's own domain. `warning` from 30 days before its end. */
@@ -125,10 +129,33 @@ export interface Certificate {
   warning: "expiring" | "expired" | null;
 }
 
+/** How an authority that gives certificates by itself (ACME) looks at a domain. */
+export type Challenge = "http-01" | "tls-alpn-01" | "dns-01";
+
+export interface AcmeWay {
+  challenge: Challenge;
+  /** The port that it calls, and ours that has to be behind it; null for dns-01. */
+  world_port: number | null;
+  our_port: number | null;
+  message: string;
+}
+
+export interface AcmeState {
+  challenge: Challenge;
+  stage: "waiting" | "by_hand" | "looking" | "issuing" | "issued" | "failed";
+  txt_name: string | null;
+  txt_value: string | null;
+  complaint: string | null;
+  complained_at: string | null;
+  next_try_at: string | null;
+  renews_at: string | null;
+  message: string;
+}
+
 /** How far an entry's own domain is; `proof` null: nobody knows yet whose it is. */
 export interface DomainState {
   domain: string;
-  proof: "chain" | "dns" | "admin" | null;
+  proof: "chain" | "dns" | "admin" | "acme" | null;
   txt_name: string;
   txt_value: string | null;
   public_address: string | null;
@@ -136,6 +163,7 @@ export interface DomainState {
   addresses: string[];
   checked_at: string | null;
   message: string | null;
+  acme: AcmeState | null;
 }
 
 export interface DomainVerdict extends DomainState {

@@ -1,6 +1,6 @@
 /** An entry as it is being filled in: checked while typing, and turned into the API's EntrySpec. Pure. */
 
-import type { EntrySpec, Level, Protocol } from "@/api/types";
+import type { Challenge, EntrySpec, Level, Protocol } from "@/api/types";
 import { faultsOfMore, isWeb, noMore, specOfMore, type More, type MoreField } from "./more";
 
 export interface Draft {
@@ -26,6 +26,8 @@ export interface Pair {
   privateKey: string;
   privateKeyName: string;
   password: string;
+  /** How an authority that is asked for the certificate looks at the domain; null where its owner brings the files. */
+  acme: Challenge | null;
 }
 
 export type Field =
@@ -38,6 +40,8 @@ export type Field =
   | "certificate"
   | "private_key"
   | "private_key_password"
+  | "acme"
+  | "acme_challenge"
   | MoreField;
 /** Words below `entryFault` in the i18n files, by field. */
 export type Faults = Partial<Record<Field, string>>;
@@ -63,7 +67,7 @@ export function newDraft(): Draft {
 }
 
 export function noPair(): Pair {
-  return { domain: "", certificate: "", certificateName: "", privateKey: "", privateKeyName: "", password: "" };
+  return { domain: "", certificate: "", certificateName: "", privateKey: "", privateKeyName: "", password: "", acme: null };
 }
 
 /** What the rules of the platform make of a draft: a terminal is a web page, and never open. */
@@ -81,7 +85,7 @@ export function faultsOf(draft: Draft, taken: Taken): Faults {
   else if (!NAME.test(name)) faults.name = "nameForm";
   else if (taken.names.includes(name)) faults.name = "nameTaken";
   if (draft.protocol === "ssh" && draft.level === "open" && !draft.random) faults.level = "sshOpen";
-  if (draft.protocol === "https" && draft.own.domain.trim()) {
+  if (draft.protocol === "https" && draft.own.domain.trim() && !draft.own.acme) {
     if (!draft.own.certificate) faults.certificate = "certificateMissing";
     if (!draft.own.privateKey) faults.private_key = "privateKeyMissing";
   }
@@ -104,12 +108,16 @@ export function specOf(draft: Draft): EntrySpec {
   if (draft.terminal) spec.service = "terminal";
   else spec.target_port = draft.auto ? "auto" : Number(draft.port);
   Object.assign(spec, specOfMore(draft.more, isWeb(draft.protocol), draft.terminal));
-  const { domain, certificate, privateKey, password } = draft.own;
-  if (draft.protocol === "https" && domain.trim()) {
-    Object.assign(spec, { domain: domain.trim(), certificate, private_key: privateKey });
-    if (password) spec.private_key_password = password;
-  }
+  const domain = draft.own.domain.trim();
+  if (draft.protocol === "https" && domain) Object.assign(spec, { domain }, pairOf(draft.own));
   return spec;
+}
+
+/** What serves the domain, for the API: the files, or the wish that an authority is asked for them. */
+export function pairOf(own: Pair): Partial<EntrySpec> {
+  if (own.acme) return { acme: true, acme_challenge: own.acme };
+  const files = { certificate: own.certificate, private_key: own.privateKey };
+  return own.password ? { ...files, private_key_password: own.password } : files;
 }
 
 export function takenBy(entries: { name: string; target_port?: number | "auto" | null }[]): Taken {
