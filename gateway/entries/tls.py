@@ -17,7 +17,7 @@ from typing import Final
 
 from certs.choose import choose
 from gateway.contract.routes import Certificate
-from gateway.core.hello import HELLO_LIMIT, read_hello
+from gateway.core.hello import HELLO_LIMIT, Hello, read_hello
 from gateway.core.sniff import Speech, sniff
 from gateway.core.table import Table
 
@@ -30,10 +30,15 @@ _RECORDS_LIMIT: Final = HELLO_LIMIT + 1024
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How a connection began: TLS that asks for `server_name`, or plain HTTP where TLS was expected."""
+    """How a connection began: TLS with this hello, or plain HTTP where TLS was expected."""
 
     speech: Speech
-    server_name: str | None = None
+    hello: Hello | None = None
+
+    @property
+    def server_name(self) -> str | None:
+        """The name that TLS asks for."""
+        return None if self.hello is None else self.hello.server_name
 
 
 async def greeting(sock: socket.socket) -> Greeting:
@@ -50,7 +55,7 @@ async def greeting(sock: socket.socket) -> Greeting:
         if speech is Speech.TLS:
             hello = read_hello(first)
             if hello is not None:
-                return Greeting(speech, hello.server_name)
+                return Greeting(speech, hello)
         elif speech is not None:
             raise ConnectionResetError("the peer speaks neither TLS nor HTTP")
         seen = len(first)

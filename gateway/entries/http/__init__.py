@@ -16,9 +16,10 @@ import ssl
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from gateway.core import challenges
 from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech
-from gateway.entries import tls
+from gateway.entries import acme, tls
 from gateway.entries.http.admit import Front
 from gateway.entries.http.conversation import Conversation
 from gateway.entries.http.errand import HEAD_BYTES, Errand, Errands
@@ -233,6 +234,9 @@ class _Listener:
             if greeting.speech is Speech.HTTP:
                 await loop.connect_accepted_socket(lambda: stream, sock)
                 return stream, None, True
+            if greeting.hello is not None and challenges.is_validation(greeting.hello):
+                await acme.validated(self._front.gate, sock, greeting.hello)
+                raise ConnectionAbortedError("a certificate authority has looked")
             context = self._contexts.find(greeting.server_name)
             if context is None:
                 raise ssl.SSLError("there is no certificate yet")

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
+from gateway.core import challenges
 from gateway.core.http1 import RequestHead, tokens
 from gateway.core.refusals import Code, Refusal, next_step, sentence, status
+from gateway.core.table import Table
 from gateway.entries.pages import Page, refusal_page
 from gateway.entries.pages.refusal import REFRESH_S, WAITED_FOR
 
@@ -107,6 +109,14 @@ def refuse(
         return page_answer(head, code, page, headers=headers, closes=closes)
     problem = _problem(refusal, code, language) | ({"login_url": login_url} if login_url else {})
     return answer(head, code, _json(problem), "application/problem+json", headers=headers, closes=closes)
+
+
+def validation(table: Table, head: RequestHead | None, refusal: Refusal, *, closes: bool) -> bytes | None:
+    """What a certificate authority that looks at a domain gets, where no entry of that name lives on the port."""
+    if head is None or refusal.code is not Code.UNKNOWN_HOST:
+        return None
+    shown = challenges.http_answer(table, head)
+    return None if shown is None else answer(head, HTTPStatus.OK, shown, challenges.MEDIA_TYPE, closes=closes)
 
 
 def malformed(status_code: int) -> Refusal:

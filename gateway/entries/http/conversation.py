@@ -357,9 +357,10 @@ class Conversation:
 
     def _refuse(self, head: RequestHead | None, refusal: Refusal, **more: Any) -> bool:
         self._gate.metrics.refused(self._front.scheme, refusal.code)
-        closes = self._closes(head)
-        console_url = self._gate.config.console_url
-        said = answers.refuse(head, refusal, console_url=console_url, closes=closes, more=self._cors, **more)
+        closes, console_url = self._closes(head), self._gate.config.console_url
+        said = answers.validation(self._gate.table, head, refusal, closes=closes) or answers.refuse(
+            head, refusal, console_url=console_url, closes=closes, more=self._cors, **more
+        )
         self._cors = []
         return self._say(head, said)
 

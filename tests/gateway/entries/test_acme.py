@@ -16,7 +16,7 @@ from cryptography import x509
 
 from gateway.contract.challenges import Challenge, ChallengeKind
 from gateway.contract.routes import Protocol
-from gateway.entries import acme
+from gateway.entries import acme, http
 from gateway.wire.gate import Gate
 from tests.gateway import gates, world
 from tests.gateway.loops import Runner, both_loops
@@ -30,12 +30,13 @@ PATH = "/.well-known/acme-challenge/tok-1"
 async def served(run_dir: Path, serve: Callable[[Gate, socket.socket], Awaitable[None]]) -> AsyncIterator[int]:
     """The port on which looks are answered."""
     own = world.entry(protocol=Protocol.HTTPS, port=8443, host="shop.example.org")
-    gate = gates.gate(run_dir, world.table(world.job(), own, LAB, SHOP))
+    gate = gates.gate(run_dir, world.table(world.job(), own, LAB, SHOP), drain_s=0.2)
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             serving = group.create_task(_run(serve, gate, listener))
             yield listener.getsockname()[1]
             serving.cancel()
+            await asyncio.wait([serving])
 
 
 async def _run(serve: Callable[[Gate, socket.socket], Awaitable[None]], gate: Gate, listener: socket.socket) -> None:
@@ -150,3 +151,29 @@ async def shake_nothing(port: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET / HTTP/1.1\r\n\r\n")
     await reader.readexactly(1)
+
+
+async def _http(gate: Gate, listener: socket.socket) -> None:
+    await http.serve(gate, listener, scheme="http", port=80)
+
+
+async def _https(gate: Gate, listener: socket.socket) -> None:
+    await http.serve(gate, listener, scheme="https", port=443)
+
+
+@both_loops
+def test_entries_listeners_answer_where_the_worlds_ports_are_theirs(run: Runner, tmp_path: Path) -> None:
+    """Port 80 for http entries, or a forward to it: a path of a domain that has no entry there; 443 likewise."""
+
+    async def check() -> None:
+        async with served(tmp_path, _http) as port:
+            closing = get("lab.example.org", PATH).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+            head, _, body = (await say(port, closing)).partition(b"\r\n\r\n")
+            assert (head.startswith(b"HTTP/1.1 200 "), body) == (True, b"tok-1.thumb")
+            assert b" 404 " in (await say(port, closing.replace(b"tok-1", b"tok-9"))).split(b"\r\n")[0]
+        async with served(tmp_path, _https) as port:
+            assert (await shake(port, "shop.example.org", ["acme-tls/1"]))[0] == "acme-tls/1"
+            with pytest.raises(ssl.SSLError, match="no application protocol"):
+                await shake(port, "lab.example.org", ["acme-tls/1"])
+
+    run(check())

@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from gateway.contract.challenges import Challenge, ChallengeKind
+from gateway.core.http1 import parse_request
 from gateway.core.refusals import Code, Refusal
 from gateway.entries.http import answers
+from tests.gateway import world
 from tests.gateway.core.test_http1 import parsed
 
 
@@ -76,3 +79,15 @@ def test_statuses_of_malformed_requests() -> None:
     """Too large is told apart."""
     assert answers.malformed(431).code is Code.TOO_LARGE
     assert answers.malformed(400).code is Code.BAD_REQUEST
+
+
+def test_a_certificate_authority_is_answered_only_where_nobody_lives() -> None:
+    """The path of an open challenge, where the name has no entry on the port; every other refusal stays one."""
+    table = world.table(Challenge("lab.example.org", ChallengeKind.HTTP, "t", "t.thumb"))
+    head = parse_request(b"GET /.well-known/acme-challenge/t HTTP/1.1\r\nHost: lab.example.org\r\n\r\n")
+    said = answers.validation(table, head, Refusal(Code.UNKNOWN_HOST), closes=True)
+    assert said is not None
+    assert said.endswith(b"\r\n\r\nt.thumb")
+    assert answers.validation(table, head, Refusal(Code.SIGN_IN), closes=True) is None
+    assert answers.validation(table, None, Refusal(Code.UNKNOWN_HOST), closes=True) is None
+    assert answers.validation(world.table(), head, Refusal(Code.UNKNOWN_HOST), closes=True) is None
