@@ -19,11 +19,12 @@ from control.domain.errors import FieldCode, fault, invalid
 from control.domain.jobs.states import State
 from control.domain.limits import print_limits, read_limits
 from control.domain.origins import read_origins
+from control.domain.pins import PIN_FORM, read_pin
 from control.store import acme, domains, entries, feed, people, shares
 from control.store.acme_tables import AcmeOrder
 from control.store.domain_tables import EntryDomain
 from control.store.tables import Entry, Job
-from gateway.contract.routes import Level, Service
+from gateway.contract.routes import AppProtocol, Level, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,23 @@ async def set_limits(ctx: Context, who: Person, reference: str, plain: dict[str,
             raise invalid(*faults)
         act.detail |= {"from": dict(entry.limits), "to": print_limits(limits)}
         revision = await entries.set_limits(act.session, entry, limits, act.now)
+    return await settle(ctx, revision)
+
+
+async def set_pin(ctx: Context, who: Person, reference: str, plain: str | None) -> Withdrawal:
+    """Changes the certificate that an https app must show; None: whichever. Open visits are cut: they met another.
+
+    Raises ProblemError NOT_FOUND, JOB_ENDED, or INVALID_INPUT.
+    """
+    pin = None if plain is None else read_pin(plain)
+    if plain is not None and pin is None:
+        raise invalid(fault("app_pin", FieldCode.INVALID, why=PIN_FORM))
+    async with acting(ctx, who, "entry.pin", f"entry:{reference}") as act:
+        entry, _ = await own_entry(act.session, who, reference)
+        if pin is not None and entry.app_protocol is not AppProtocol.HTTPS:
+            raise invalid(fault("app_pin", FieldCode.NOT_ALLOWED))
+        act.detail |= {"from": entry.app_pin, "to": pin}
+        revision = await entries.set_pin(act.session, entry, pin, act.now)
     return await settle(ctx, revision)
 
 

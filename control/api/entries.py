@@ -33,12 +33,13 @@ class EntryChange(Body):
 
     Certificate and key come together, or `acme` has an authority asked for them, looking as `acme_challenge` says
     (http-01 when it says nothing); the old pair is served until the new one is good. `limits` replace those that are
-    set; `{}` takes all away.
+    set; `{}` takes all away. `app_pin` null: whichever certificate the https app shows.
     """
 
     level: LevelWord | None = None
     cors_origins: Annotated[list[Line], Field(max_length=ORIGINS_LIMIT)] | None = None
     limits: Limits | None = None
+    app_pin: Line | None = None
     domain: Line | None = None
     certificate: Pem | None = None
     private_key: Pem | None = Field(default=None, repr=False)
@@ -71,13 +72,17 @@ async def change_entry(asked: Asked, entry: str, body: EntryChange) -> ChangedEn
     wish, faults = read_wish(body.model_dump(exclude_none=True), "", has_domain=body.domain is None)
     if faults:
         raise invalid(*faults)
-    if body.level is None and wish is None and body.cors_origins is None and body.limits is None:
+    repins = "app_pin" in body.model_fields_set
+    changes = (body.level, wish, body.cors_origins, body.limits)
+    if not repins and all(change is None for change in changes):
         raise invalid(fault("level", FieldCode.REQUIRED))
     withdrawal = Withdrawal((), None)
     if wish is not None:
         withdrawal = await domains.replace(asked.ctx, asked.who, entry, wish)
     if body.cors_origins is not None:
         withdrawal = await entries.set_origins(asked.ctx, asked.who, entry, body.cors_origins)
+    if repins:
+        withdrawal = await entries.set_pin(asked.ctx, asked.who, entry, body.app_pin)
     if body.limits is not None:
         plain = body.limits.model_dump()
         withdrawal = await entries.set_limits(asked.ctx, asked.who, entry, plain)

@@ -32,6 +32,7 @@ async def add(asked: Asked) -> Outcome:
         "port": "random" if args.random else None,
         "service": "terminal" if args.terminal else None,
         "app_protocol": args.app_protocol,
+        "app_pin": args.app_pin,
         "cors_origins": args.cors_origin,
         "limits": limits_wish(args) or None,
     }
@@ -51,6 +52,8 @@ async def change(asked: Asked) -> Outcome:
     wish: dict[str, Any] = {} if args.level is None else {"level": args.level}
     if args.cors_origin is not None or args.no_cors_origins:
         wish["cors_origins"] = args.cors_origin or []
+    if args.app_pin is not None or args.no_app_pin:
+        wish["app_pin"] = args.app_pin
     limits = limits_wish(args)
     if limits or args.no_limits:
         wish["limits"] = ({} if args.no_limits else entry["limits"]) | limits

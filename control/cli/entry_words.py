@@ -103,6 +103,7 @@ def _add_making(entry: Any, say: Words) -> None:
         choices=["http1", "h2c", "https"],
         help=say("程序的通信协议，默认 http1", "how the app speaks; http1 unless told otherwise"),
     )
+    _pin(add, say)
     _callers_and_limits(add, say)
     _domain_options(add, say)
     add.add_argument(
@@ -126,6 +127,10 @@ def _add_changing(entry: Any, say: Words) -> None:
         say,
     )
     changed.add_argument("--level", choices=["private", "login", "open"], help=_level(say))
+    _pin(changed, say)
+    changed.add_argument(
+        "--no-app-pin", action="store_true", help=say("不再校验程序的证书", "check the app's certificate no more")
+    )
     _callers_and_limits(changed, say)
     changed.add_argument(
         "--no-cors-origins", action="store_true", help=say("不再允许任何网站跨域访问", "no site may call it any more")
@@ -193,6 +198,17 @@ def _add_forward(commands: Any, say: Words) -> None:
         help=say("网关的 https 地址；默认由平台给出", "the gateway's https port; the platform says it unless told"),
     )
     made.add_argument("--ca", metavar="FILE", help=say("要信任的 CA 证书", "a CA certificate to trust"))
+
+
+def _pin(made: argparse.ArgumentParser, say: Words) -> None:
+    made.add_argument(
+        "--app-pin",
+        metavar="SHA256",
+        help=say(
+            "程序证书的 SHA-256 指纹（--app-protocol https）；没有它则不校验",
+            "SHA-256 of the certificate that the app must show (--app-protocol https); without it none is checked",
+        ),
+    )
 
 
 def _callers_and_limits(made: argparse.ArgumentParser, say: Words) -> None:

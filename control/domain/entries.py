@@ -17,6 +17,7 @@ from control.domain.domains import DomainWish, read_wish
 from control.domain.errors import Code, FieldCode, FieldFault, Problem, fault, invalid
 from control.domain.limits import read_limits
 from control.domain.origins import read_origins
+from control.domain.pins import PIN_FORM, read_pin
 from gateway.contract.routes import AppProtocol, EntryLimits, Level, PortKind, Protocol, Service
 
 ENTRY_NAME_CHARACTERS: Final = 63
@@ -36,6 +37,7 @@ _KNOWN: Final = frozenset(
         "port",
         "service",
         "app_protocol",
+        "app_pin",
         "cors_origins",
         "limits",
         *DOMAIN_FIELDS,
@@ -65,6 +67,7 @@ class EntrySpec:
     cors_origins: tuple[str, ...] = ()
     domain: DomainWish | None = None
     limits: EntryLimits | None = None
+    app_pin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,10 @@ class _Reader:
         limits, beyond = read_limits(self._plain.get("limits"), self._path, is_web=protocol in WEB)
         self.faults += [*wrong, *beyond]
         origins = self._origins()
-        return EntrySpec(name, protocol, level, target_port, port_kind, service, app_protocol, origins, wish, limits)
+        pin = self._pin(app_protocol)
+        return EntrySpec(
+            name, protocol, level, target_port, port_kind, service, app_protocol, origins, wish, limits, pin
+        )
 
     def check(self, spec: EntrySpec | None) -> None:
         """What fields say together."""
@@ -221,6 +227,19 @@ class _Reader:
         if why is not None:
             self._fault("cors_origins", FieldCode.INVALID, why=why)
         return origins
+
+    def _pin(self, app_protocol: AppProtocol) -> str | None:
+        """The certificate that an https app must show; nothing else shows one."""
+        value = self._plain.get("app_pin")
+        if value is None:
+            return None
+        if app_protocol is not AppProtocol.HTTPS:
+            self._fault("app_pin", FieldCode.NOT_ALLOWED)
+        elif (pin := read_pin(value)) is not None:
+            return pin
+        else:
+            self._fault("app_pin", FieldCode.INVALID, why=PIN_FORM)
+        return None
 
     def _target_port(self, service: Service | None) -> int | None:
         value = self._plain.get("target_port")

@@ -45,6 +45,7 @@ async def add_entry(
         target_port=await _target_port(session, job, spec),
         service=spec.service,
         app_protocol=spec.app_protocol,
+        app_pin=spec.app_pin,
         cors_origins=list(spec.cors_origins),
         limits=print_limits(spec.limits),
         created_at=now,
@@ -89,6 +90,19 @@ async def set_limits(session: AsyncSession, entry: Entry, limits: EntryLimits | 
     if job.state in ENDED:
         raise problem(Code.JOB_ENDED, job=job.id)
     entry.limits = print_limits(limits)
+    await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), now)
+    return await publish(session, entry, job, now)
+
+
+async def set_pin(session: AsyncSession, entry: Entry, pin: str | None, now: float) -> int:
+    """Changes the certificate that its https app must show; returns the revision at which gateways know.
+
+    Raises ProblemError `job_ended`.
+    """
+    job = await session.get_one(Job, entry.job_id)
+    if job.state in ENDED:
+        raise problem(Code.JOB_ENDED, job=job.id)
+    entry.app_pin = pin
     await jobs.add_event(session, job, NewEvent(EventCode.ENTRY_CHANGED, {"entry": entry.name}), now)
     return await publish(session, entry, job, now)
 

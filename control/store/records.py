@@ -76,7 +76,7 @@ def entry(row: tables.Entry, of: tables.Job) -> routes.Entry:
         host=row.host,
         job_id=row.job_id,
         owner_id=of.owner_id,
-        target=routes.Target(of.cluster, of.id, row.service, row.target_port, row.app_protocol),
+        target=routes.Target(of.cluster, of.id, row.service, row.target_port, row.app_protocol, row.app_pin),
         cors_origins=tuple(row.cors_origins),
         limits=routes.EntryLimits(**row.limits) if row.limits else None,
     )

@@ -224,6 +224,8 @@ class Entry(Table):
     target_port: Mapped[int | None]
     service: Mapped[Service] = mapped_column(Word(Service))
     app_protocol: Mapped[AppProtocol] = mapped_column(Word(AppProtocol))
+    app_pin: Mapped[str | None] = mapped_column(String(64))
+    """SHA-256 of the certificate that an https app must show; None: whichever."""
     cors_origins: Mapped[list[str]] = mapped_column(JSON, default=list)
     """Other sites whose pages may call this entry from a browser."""
     limits: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)

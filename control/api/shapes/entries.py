@@ -63,7 +63,8 @@ class EntrySpec(Body):
 
     `domain`, for https alone, comes with certificate and key, or with `acme`: an authority is asked for them.
     `cors_origins`: other sites whose pages may call an http or https entry from a browser, as `https://host[:port]`.
-    `limits`: what its owner allows at most.
+    `limits`: what its owner allows at most. `app_pin`: SHA-256 of the certificate that an app with
+    `app_protocol: https` must show; without it none is checked.
     """
 
     name: Line
@@ -73,6 +74,7 @@ class EntrySpec(Body):
     port: PortKindWord = "fixed"
     service: ServiceWord = "port"
     app_protocol: AppProtocolWord = "http1"
+    app_pin: Line | None = None
     node: Later = None
     container: Later = None
     domain: Line | None = None
@@ -108,6 +110,7 @@ class Entry(Shape):
     target_port: int | None
     service: ServiceWord
     app_protocol: AppProtocolWord
+    app_pin: str | None
     cors_origins: list[str]
     limits: EntryLimits
     node: str | None
@@ -190,6 +193,7 @@ def print_entry(seen: EntrySeen, language: Language, settings: Settings) -> Entr
         target_port=row.target_port,
         service=row.service.value,
         app_protocol=row.app_protocol.value,
+        app_pin=row.app_pin,
         cors_origins=list(row.cors_origins),
         limits=EntryLimits(**{name: row.limits.get(name) for name in LIMITS}),
         node=None,

@@ -204,3 +204,19 @@ async def test_the_owner_sets_limits_at_the_start_and_later(both_desks: Desk) ->
     await alice.post(f"/jobs/{job['id']}/close")
     await both_desks.move(job["id"], State.FINISHED)
     assert (await alice.patch(web, {"limits": {}})).code == "job_ended"
+
+
+async def test_the_owner_names_the_certificate_that_an_https_app_must_show(both_desks: Desk) -> None:
+    """In any spelling; null takes it away again; nothing else shows a certificate."""
+    alice = await both_desks.person("alice")
+    secure = WEB | {"app_protocol": "https", "app_pin": "SHA256 Fingerprint=" + ":".join(["AB"] * 32)}
+    job = await both_desks.running_job(alice, entries=[secure, WEB | {"name": "plain", "target_port": 8001}])
+    pinned, plain = (f"/entries/{entry['id']}" for entry in job["entries"][:2])
+    assert (await alice.get(pinned)).body["app_pin"] == "ab" * 32
+    assert (await alice.patch(pinned, {"app_pin": "CD" * 32})).body["app_pin"] == "cd" * 32
+    assert (await alice.patch(pinned, {"level": "login"})).body["app_pin"] == "cd" * 32
+    assert (await alice.patch(pinned, {"app_pin": None})).body["app_pin"] is None
+    for path, pin in ((pinned, "cd"), (plain, "cd" * 32)):
+        refused = await alice.patch(path, {"app_pin": pin})
+        assert (refused.status, set(refused.body["fields"])) == (422, {"app_pin"})
+    assert (await alice.patch(plain, {})).status == 422

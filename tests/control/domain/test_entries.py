@@ -76,6 +76,9 @@ def test_auto_port_and_terminal_have_no_number_yet() -> None:
         ({"protocol": "ssh", "app_protocol": "h2c"}, "app_protocol"),
         ({"acme": True}, "domain"),
         ({"node": "n1"}, "node"),
+        ({"app_pin": "0" * 64}, "app_pin"),
+        ({"app_protocol": "https", "app_pin": "0"}, "app_pin"),
+        ({"limits": {"connections": 0}}, "limits.connections"),
         ({"surprise": 1}, "surprise"),
     ],
 )
