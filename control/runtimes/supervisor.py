@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from gateway.contract import calls
 
 SOCKET: Final = "supervisor.sock"
 _CALL_S: Final = 5.0
+_PORTS_AT_ONCE: Final = 5_000
+"""Ports in one message, which is bounded."""
 
 
 class BusyError(OSError):
@@ -38,6 +41,15 @@ class Supervisor:
     async def release(self, port: int) -> None:
         """Gives a random port back."""
         await self._ask({"verb": "release", "port": port})
+
+    async def keep(self, ports: Iterable[int]) -> None:
+        """Has the supervisor give up every random port but these, and but those that it bound just now."""
+        ordered, first = sorted(ports), 1
+        for at in range(0, max(len(ordered), 1), _PORTS_AT_ONCE):
+            some = ordered[at : at + _PORTS_AT_ONCE]
+            last = some[-1] if at + _PORTS_AT_ONCE < len(ordered) else 65_535
+            await self._ask({"verb": "keep", "ports": some, "first": first, "last": last})
+            first = last + 1
 
     async def ready(self) -> None:
         """Says that this process serves."""

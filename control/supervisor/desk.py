@@ -58,12 +58,14 @@ class Desk:
                 return _no("forbidden", f"uid {peer.uid} has no listener called {asked['name']!r}")
             case "listener":
                 return self._lend(asked.get("name"), asked.get("port"))
-            case "reserve" | "release" if _PORTS not in rights:
+            case "reserve" | "release" | "keep" if _PORTS not in rights:
                 return _no("forbidden", "only control reserves and releases ports")
             case "reserve":
                 return self._reserve(asked.get("port"))
             case "release":
                 return self._release(asked.get("port"))
+            case "keep":
+                return self._keep(asked.get("ports"), asked.get("first"), asked.get("last"))
             case "ready":
                 return self._ready(peer.pid)
             case verb:
@@ -104,6 +106,15 @@ class Desk:
     def _release(self, port: Any) -> Answer:
         try:
             self._listeners.release(_port(port))
+        except ValueError as fault:
+            return _no("bad_request", str(fault))
+        return _yes()
+
+    def _keep(self, ports: Any, first: Any, last: Any) -> Answer:
+        if not isinstance(ports, list):
+            return _no("bad_request", "what is to be kept is a list of ports")
+        try:
+            self._listeners.keep({_port(port) for port in ports}, range(_port(first), _port(last) + 1))
         except ValueError as fault:
             return _no("bad_request", str(fault))
         return _yes()

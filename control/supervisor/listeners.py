@@ -10,7 +10,8 @@ import errno
 import os
 import resource
 import socket
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,8 @@ TCP_NAMES: Final = ("console", "http", "https", "ssh", "tcp")
 ACME_NAMES: Final = ("acme_http", "acme_tls")
 """Where certificate authorities look at domains; bound when settings name ports for it."""
 UNIX_NAMES: Final = ("control", "feed", "bridge-local")
+FRESH_S: Final = 30.0
+"""Seconds for which a port stays bound whatever is said of it: its entry may still be on its way into the database."""
 _BACKLOG: Final = 4096
 """Clients that wait while a worker is replaced; the kernel cuts it to net.core.somaxconn."""
 
@@ -40,11 +43,13 @@ class PortsBusyError(OSError):
 class Listeners:
     """Every listener of one instance. Closed together by `close`."""
 
-    def __init__(self, host: str, random_ports: PortRange) -> None:
+    def __init__(self, host: str, random_ports: PortRange, clock: Callable[[], float] = time.monotonic) -> None:
         self._host = host
         self._random_ports = random_ports
         self._by_name: dict[str, socket.socket] = {}
         self._by_port: dict[int, socket.socket] = {}
+        self._bound_at: dict[int, float] = {}
+        self._clock = clock
 
     def bind_ports(self, settings: Settings, names: Iterable[str] = TCP_NAMES) -> None:
         """Binds the fixed ports, and those for certificate authorities that the settings name.
@@ -96,12 +101,25 @@ class Listeners:
             self._by_port[port] = _bind(self._host, port)
         except OSError as fault:
             raise PortsBusyError([_reason(fault, self._host, port)]) from fault
+        self._bound_at[port] = self._clock()
 
     def release(self, port: int) -> None:
         """Gives a random port up; one that is not held is no fault."""
         held = self._by_port.pop(port, None)
         if held is not None:
             held.close()
+            del self._bound_at[port]
+
+    def keep(self, ports: set[int], among: range) -> None:
+        """Gives up all random ports among these but `ports`, and but those bound less than FRESH_S ago.
+
+        A gateway that asks for a port which was released a moment ago has it bound again, and control may die
+        between reserving one and writing its entry: without this nobody would ever release them.
+        """
+        before = self._clock() - FRESH_S
+        for port in [port for port in self._by_port if port in among and port not in ports]:
+            if self._bound_at[port] <= before:
+                self.release(port)
 
     def close(self) -> None:
         """Closes every listener; what workers hold is theirs."""
@@ -109,6 +127,7 @@ class Listeners:
             held.close()
         self._by_name.clear()
         self._by_port.clear()
+        self._bound_at.clear()
 
 
 def _most_random_ports() -> int:

@@ -1,11 +1,12 @@
 """The loop that keeps entries served: random ports bound, losses shown and tried again, readiness told.
 
-State: the random ports that this process knows the supervisor to hold.
+State: the random ports that this process knows the supervisor to hold, and when it last told it all of them.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -39,6 +40,7 @@ class Routes:
         self._supervisor = supervisor
         self._now = now
         self._bound: set[int] = set()
+        self._kept_at = -math.inf
 
     async def run(self) -> None:
         """Works until cancelled."""
@@ -49,6 +51,7 @@ class Routes:
         busy = await self._bind()
         await self._show_ports(busy | self._gateways.failed_ports())
         await self._show_ready()
+        await self._give_up()
 
     async def _bind(self) -> set[int]:
         """Has the supervisor hold exactly the ports of live entries; returns those that it cannot get."""
@@ -66,6 +69,14 @@ class Routes:
                 log.warning("random port %d: %s", port, fault)
                 busy.add(port)
         return busy
+
+    async def _give_up(self) -> None:
+        """Has the supervisor give up ports that no entry holds, whoever had them bound."""
+        if self._now() - self._kept_at >= _EVERY_S:
+            self._kept_at = self._now()
+            async with self._db.read() as session:
+                held = await entries.held_ports(session)
+            await self._supervisor.keep(held)
 
     async def _show_ports(self, lost: set[int]) -> None:
         async with self._db.read() as session:

@@ -154,6 +154,8 @@ class Stage:
                 self.reserved.add(port)
             case {"verb": "release", "port": port}:
                 self.reserved.discard(port)
+            case {"verb": "keep", "ports": ports, "first": first, "last": last}:
+                self.reserved -= {port for port in self.reserved if first <= port <= last} - set(ports)
             case {"verb": "ready"}:
                 self.ready.set()
             case _:

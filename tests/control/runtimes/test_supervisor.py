@@ -40,6 +40,15 @@ async def test_ports_are_reserved_and_released(tmp_path: Path) -> None:
         assert stage.ready.is_set()
 
 
+@pytest.mark.parametrize("kept", [set(), {40_001}, set(range(20_000, 40_002))])
+async def test_all_other_ports_are_given_up_however_many_are_kept(tmp_path: Path, kept: set[int]) -> None:
+    """More than one message holds are told in several, each for its own range."""
+    async with staged(tmp_path) as stage:
+        stage.reserved = kept | {1024, 19_999, 40_002, 65_535}
+        await Supervisor(stage.run_dir).keep(kept)
+        assert stage.reserved == kept
+
+
 async def test_absent_supervisor_is_a_connection_error(tmp_path: Path) -> None:
     """Nobody listens."""
     with pytest.raises(OSError, match="No such file"):

@@ -91,6 +91,9 @@ async def test_ports_are_reserved_and_released(desk: tuple[Desk, Here, str]) -> 
         {"verb": "reserve", "port": 80},
         {"verb": "reserve", "port": 70000},
         {"verb": "release", "port": None},
+        {"verb": "keep", "ports": 40000, "first": 1, "last": 65535},
+        {"verb": "keep", "ports": ["40000"], "first": 1, "last": 65535},
+        {"verb": "keep", "ports": [], "first": None, "last": 65535},
     ],
 )
 async def test_a_malformed_request_is_answered_and_harms_nothing(desk: tuple[Desk, Here, str], asked: Any) -> None:
@@ -128,5 +131,7 @@ async def test_who_may_ask_what(tmp_path: Path) -> None:
     for name in ("http", "ssh", "bridge-local", "nobody", ["http"], None):
         assert (await told(60001, verb="listener", name=name))["code"] == "forbidden"
     assert (await told(60002, verb="release", port=40000))["code"] == "forbidden"
+    assert (await told(60002, verb="keep", ports=[], first=1, last=65535))["code"] == "forbidden"
+    assert (await told(60001, verb="keep", ports=[], first=1, last=65535))["ok"]
     assert (await told(60001, verb="release", port=40000))["ok"]
     assert (await told(60002, verb="ready"))["code"] == "forbidden"

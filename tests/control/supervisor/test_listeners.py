@@ -13,7 +13,7 @@ import pytest
 from control.config import read_settings
 from control.setting_values import PortRange
 from control.supervisor.identity import Identities
-from control.supervisor.listeners import Listeners, PortsBusyError
+from control.supervisor.listeners import FRESH_S, Listeners, PortsBusyError
 from tests.control.supervisor.running import PORT_NAMES, free_ports
 
 ME = Identities(os.geteuid(), os.geteuid(), None)
@@ -50,6 +50,29 @@ def test_a_random_port_is_bound_once_and_given_up(listeners: Listeners) -> None:
     listeners.release(port)
     listeners.release(port)
     socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_ports_that_nobody_released_are_given_up() -> None:
+    """Not those that are kept, lie elsewhere, or were bound just now: their entry may be on its way."""
+    now = 100.0
+    held = Listeners("127.0.0.1", PortRange(1024, 65535), lambda: now)
+    kept, elsewhere, left, fresh = free_ports(4)
+    try:
+        for port in (kept, elsewhere, left):
+            held.reserve(port)
+        now += FRESH_S
+        held.reserve(fresh)
+        held.keep({kept, elsewhere}, range(65_536))
+        socket.create_server(("127.0.0.1", left)).close()
+        for port in (kept, elsewhere, fresh):
+            with pytest.raises(OSError, match="in use"):
+                socket.create_server(("127.0.0.1", port))
+        held.keep(set(), range(elsewhere, elsewhere + 1))
+        socket.create_server(("127.0.0.1", elsewhere)).close()
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server(("127.0.0.1", kept))
+    finally:
+        held.close()
 
 
 def test_a_taken_port_names_its_holder(listeners: Listeners) -> None:

@@ -71,6 +71,15 @@ async def test_random_port_is_bound_while_its_entry_lives(loops: Loops, tmp_path
         assert stage.reserved == set()
 
 
+async def test_ports_that_no_entry_holds_are_given_up(loops: Loops, tmp_path: Path) -> None:
+    """Somebody else had one bound: a gateway, or a control that died before it wrote the entry."""
+    await entry_of(loops)
+    async with staged(tmp_path) as stage:
+        stage.reserved = {40002}
+        await routes_on(stage, loops).look()
+        assert stage.reserved == {40001}
+
+
 async def test_lost_port_is_shown_and_tried_again(loops: Loops, tmp_path: Path) -> None:
     """By the supervisor's word or a gateway's; each loss is one event."""
     name, entry_id = await entry_of(loops)
