@@ -80,13 +80,14 @@ async def latest(session: AsyncSession) -> int:
 
 async def changed_after(session: AsyncSession, revision: int, limit: int) -> list[Record] | None:
     """Up to `limit` rows written after `revision`, oldest first; None when some of them may be gone."""
-    horizon = await session.scalar(select(Meta.value).where(Meta.name == _HORIZON))
-    if revision < int(horizon or 0) or revision > await latest(session):
-        return None
-    rows = await session.scalars(
+    found = await session.scalars(
         select(Record).where(Record.revision > revision).order_by(Record.revision).limit(limit)
     )
-    return list(rows)
+    rows = list(found)
+    horizon = await session.scalar(select(Meta.value).where(Meta.name == _HORIZON))
+    if revision < int(horizon or 0):
+        return None
+    return None if not rows and revision > await latest(session) else rows
 
 
 class Stored(NamedTuple):

@@ -100,13 +100,12 @@ class Feed:
         return [Change(row.revision, row.kind, row.key, self._open(row.kind, row.payload)) for row in rows]
 
     async def wait_for(self, revision: int) -> None:
-        """Returns when something newer than `revision` exists."""
-        while True:
-            seen = self._db.hints.generation(feed.TOPIC)
-            async with self._db.read() as session:
-                if await feed.latest(session) > revision:
-                    return
-            await self._db.hints.wait(feed.TOPIC, seen)
+        """Returns when something newer than `revision` may exist: after a hint it is not looked up once more."""
+        seen = self._db.hints.generation(feed.TOPIC)
+        async with self._db.read() as session:
+            if await feed.latest(session) > revision:
+                return
+        await self._db.hints.wait(feed.TOPIC, seen)
 
     async def answer(self, question: Question, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer's fields, with `ok`. What is asked wrongly is answered with no."""

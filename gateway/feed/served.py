@@ -45,7 +45,7 @@ class FeedSource(Protocol):
         """The next changes, ascending; None when they are no longer known and the gateway must list."""
 
     async def wait_for(self, revision: int) -> None:
-        """Returns when something newer than `revision` exists."""
+        """Returns when something newer than `revision` exists, or seems to."""
 
     async def answer(self, question: Question, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer's fields, with `ok`."""
