@@ -33,6 +33,7 @@ test.each<[Partial<More>, object]>([
   [{ origins: "https://a.example/path" }, { cors_origins: "originForm" }],
   [{ origins: "*" }, { cors_origins: "originForm" }],
   [{ origins: Array.from({ length: 21 }, (_, at) => `https://a${at}.example`).join("\n") }, { cors_origins: "originsMany" }],
+  [{ appProtocol: "https", pin: "ab" }, { app_pin: "pinForm" }],
   [{ connections: "0" }, { "limits.connections": "limitForm" }],
   [{ requests: "1.5" }, { "limits.requests_per_minute": "limitForm" }],
   [{ bodyMib: "-1" }, { "limits.body_bytes": "sizeForm" }],
@@ -43,11 +44,21 @@ test.each<[Partial<More>, object]>([
 test("an entry is shown as it was filled in", () => {
   const entry = {
     app_protocol: "https",
+    app_pin: "ab".repeat(32),
     cors_origins: ["https://a.example"],
     limits: { connections: 5, requests_per_minute: null, body_bytes: 1572864 },
   } as Entry;
   const shown = moreOf(entry);
-  expect(shown).toEqual({ appProtocol: "https", origins: "https://a.example", connections: "5", requests: "", bodyMib: "1.5" });
+  expect(shown).toEqual({ appProtocol: "https", pin: "ab".repeat(32), origins: "https://a.example", connections: "5", requests: "", bodyMib: "1.5" });
   expect(originsOf(shown)).toEqual(entry.cors_origins);
   expect(limitsOf(shown, true)).toEqual({ connections: 5, body_bytes: 1572864 });
+});
+
+test("a pin is for https apps, in any spelling of openssl", () => {
+  const colons = Array(32).fill("AB").join(":");
+  for (const pin of ["ab".repeat(32), colons, `sha256 Fingerprint=${colons}`, `SHA256 Fingerprint=${colons}`]) {
+    expect(faultsOfMore(more({ appProtocol: "https", pin }), true)).toEqual({});
+    expect(specOfMore(more({ appProtocol: "https", pin }), true, false)).toMatchObject({ app_protocol: "https", app_pin: pin });
+  }
+  expect(specOfMore(more({ appProtocol: "h2c", pin: colons }), true, false)).toEqual({ app_protocol: "h2c" });
 });

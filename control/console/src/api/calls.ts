@@ -45,7 +45,7 @@ export const jobs = {
 
 export const entries = {
   add: (job: string, body: T.EntrySpec) => api<T.Entry>("POST", `/jobs/${seg(job)}/entries`, { body }),
-  change: (id: number, body: { level?: T.Level } & Pick<T.EntrySpec, "cors_origins" | "limits" | "certificate" | "private_key" | "private_key_password">) =>
+  change: (id: number, body: { level?: T.Level } & Pick<T.EntrySpec, "app_pin" | "cors_origins" | "limits" | "certificate" | "private_key" | "private_key_password">) =>
     api<T.Entry & T.Withdrawal>("PATCH", `/entries/${id}`, { body }),
   remove: (id: number) => api<T.Withdrawal>("DELETE", `/entries/${id}`),
   read: (label: string) => api<T.Entry>("GET", `/entries/${seg(label)}`),

@@ -109,6 +109,7 @@ export interface EntrySpec {
   port?: "fixed" | "random";
   service?: "port" | "terminal";
   app_protocol?: "http1" | "h2c" | "https";
+  app_pin?: string | null;
   cors_origins?: string[];
   limits?: Partial<Limits>;
   domain?: string;
@@ -189,6 +190,7 @@ export interface Entry {
   target_port: number | null;
   service: "port" | "terminal";
   app_protocol: "http1" | "h2c" | "https";
+  app_pin: string | null;
   cors_origins: string[];
   limits: Limits;
   label: string;

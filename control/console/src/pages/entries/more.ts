@@ -7,6 +7,8 @@ export type AppProtocol = "http1" | "h2c" | "https";
 /** As typed; empty where nothing is set. */
 export interface More {
   appProtocol: AppProtocol;
+  /** The certificate that an https app must show. */
+  pin: string;
   /** One origin a line. */
   origins: string;
   connections: string;
@@ -16,6 +18,7 @@ export interface More {
 
 export type MoreField =
   | "app_protocol"
+  | "app_pin"
   | "cors_origins"
   | "limits.connections"
   | "limits.requests_per_minute"
@@ -25,9 +28,11 @@ export const APP_PROTOCOLS: AppProtocol[] = ["http1", "h2c", "https"];
 const MIB = 2 ** 20;
 const ORIGIN = /^https?:\/\/(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/i;
 const ORIGINS = 20;
+/** As `openssl x509 -noout -fingerprint -sha256` prints it, or only its digits. */
+const PIN = /^(?:sha256(?: fingerprint)?\s*[:=]\s*)?(?:[0-9a-f]{64}|(?:[0-9a-f]{2}:){31}[0-9a-f]{2})$/i;
 
 export function noMore(): More {
-  return { appProtocol: "http1", origins: "", connections: "", requests: "", bodyMib: "" };
+  return { appProtocol: "http1", pin: "", origins: "", connections: "", requests: "", bodyMib: "" };
 }
 
 export function isWeb(protocol: Protocol): boolean {
@@ -39,6 +44,7 @@ export function moreOf(entry: Entry): More {
   const { connections, requests_per_minute, body_bytes } = entry.limits;
   return {
     appProtocol: entry.app_protocol,
+    pin: entry.app_pin ?? "",
     origins: entry.cors_origins.join("\n"),
     connections: written(connections),
     requests: written(requests_per_minute),
@@ -65,6 +71,7 @@ export function faultsOfMore(more: More, web: boolean): Partial<Record<MoreField
   const origins = originsOf(more);
   if (web && origins.length > ORIGINS) faults.cors_origins = "originsMany";
   else if (web && !origins.every((one) => ORIGIN.test(one))) faults.cors_origins = "originForm";
+  if (web && more.appProtocol === "https" && more.pin.trim() && !PIN.test(more.pin.trim())) faults.app_pin = "pinForm";
   if (!counted(more.connections)) faults["limits.connections"] = "limitForm";
   if (web && !counted(more.requests)) faults["limits.requests_per_minute"] = "limitForm";
   if (web && more.bodyMib.trim() && !(Number(more.bodyMib) > 0 && Number(more.bodyMib) <= 2 ** 30))
@@ -76,6 +83,7 @@ export function faultsOfMore(more: More, web: boolean): Partial<Record<MoreField
 export function specOfMore(more: More, web: boolean, terminal: boolean): Partial<EntrySpec> {
   const spec: Partial<EntrySpec> = {};
   if (web && !terminal && more.appProtocol !== "http1") spec.app_protocol = more.appProtocol;
+  if (spec.app_protocol === "https" && more.pin.trim()) spec.app_pin = more.pin.trim();
   if (web && originsOf(more).length) spec.cors_origins = originsOf(more);
   const limits = limitsOf(more, web);
   if (Object.keys(limits).length) spec.limits = limits;
