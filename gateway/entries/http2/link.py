@@ -18,13 +18,13 @@ from h2.errors import ErrorCodes
 from h2.events import (
     DataReceived,
     Event,
-    PingReceived,
-    PriorityUpdated,
+    InformationalResponseReceived,
     RemoteSettingsChanged,
+    RequestReceived,
+    ResponseReceived,
     StreamEnded,
     StreamReset,
     TrailersReceived,
-    UnknownFrameReceived,
     WindowUpdated,
 )
 from h2.exceptions import H2Error, ProtocolError
@@ -41,8 +41,22 @@ FRAME_BYTES: Final = 16 * 1024
 """Content of one frame, so that streams take turns."""
 TURN_BYTES: Final = 64 * 1024
 """Bytes that are framed before the connection is asked whether it has room for more."""
+FRAMES_AT_ONCE: Final = 32
+"""Frames that are looked at before others have their turn: one read may hold thousands of small ones."""
 IDLE_FRAMES: Final = (2000.0, 200.0)
 """Frames that carry nothing: at once, and each second."""
+_WORTH: Final = frozenset(
+    {
+        RequestReceived,
+        ResponseReceived,
+        InformationalResponseReceived,
+        DataReceived,
+        TrailersReceived,
+        StreamEnded,
+        StreamReset,
+    }
+)
+"""Events that move something, or are counted elsewhere; every other one is of a frame that carries nothing."""
 BACKLOG_LIMIT: Final = 1024 * 1024
 """Bytes that wait for a peer who does not read; what is due to it beyond its windows is only answers to its frames."""
 
@@ -66,11 +80,9 @@ class Link(asyncio.Protocol):
         self._ready: deque[Exchange] = deque()
         self._clogged = False
         self._turn_due = False
+        self._more_due = False
         self._idle_frames = Patience(*IDLE_FRAMES, self.loop.time())
         self._handlers: dict[type[Event], Callable[[Any], None]] = {
-            PingReceived: self._idle_frame,
-            PriorityUpdated: self._idle_frame,
-            UnknownFrameReceived: self._idle_frame,
             DataReceived: self._data,
             TrailersReceived: self._trailers,
             StreamEnded: self._ended,
@@ -89,19 +101,35 @@ class Link(asyncio.Protocol):
         self._turn()
 
     def data_received(self, data: bytes) -> None:
-        """Frames came."""
+        """Frames came; more than a few of them are looked at in turn with other connections."""
         if self.lost:
             return
         try:
-            events = self._peer.receive_data(data)
+            events = self._peer.receive_data(data, 0 if self._more_due else FRAMES_AT_ONCE)
         except ProtocolError as fault:
             self._break_off(f"protocol error: {fault}")
             return
         for event in events:
-            handler = self._handlers.get(type(event))
-            if handler is not None and not self.lost:
-                handler(event)
+            self._take(event)
+        if self._peer.has_more and not self._more_due and not self.lost:
+            self._more_due = True
+            self.transport.pause_reading()
+            self.loop.call_soon(self._take_more)
         self._turn()
+
+    def _take_more(self) -> None:
+        self._more_due = False
+        self.data_received(b"")
+        if not (self._more_due or self.lost):
+            self.transport.resume_reading()
+
+    def _take(self, event: Event) -> None:
+        kind = type(event)
+        if kind not in _WORTH:
+            self._idle_frame()
+        handler = self._handlers.get(kind)
+        if handler is not None and not self.lost:
+            handler(event)
 
     def eof_received(self) -> bool:
         """The peer ended: no stream of it goes on (RFC 9113 has no half-closed connections)."""
@@ -184,16 +212,16 @@ class Link(asyncio.Protocol):
         exchange = self._exchanges.get(event.stream_id)
         if exchange is not None:
             exchange.lose()
+        else:
+            self._idle_frame()
 
     def _window(self, event: WindowUpdated) -> None:
-        self._idle_frame()
         if event.stream_id:
             exchange = self._exchanges.get(event.stream_id)
             if exchange is not None:
                 self._requeue(exchange)
 
     def _settings(self, _: RemoteSettingsChanged) -> None:
-        self._idle_frame()
         self._peer.bound_table()
         for exchange in self._exchanges.values():
             self._requeue(exchange)
@@ -203,7 +231,7 @@ class Link(asyncio.Protocol):
             exchange.queued = True
             self._ready.append(exchange)
 
-    def _idle_frame(self, _: object = None) -> None:
+    def _idle_frame(self) -> None:
         if not self._idle_frames.spend(self.loop.time()):
             self._calm_down("frames that carry nothing")
 

@@ -13,6 +13,7 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event
 from h2.exceptions import FrameTooLargeError
+from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import Frame, GoAwayFrame
 
@@ -31,10 +32,21 @@ TABLE_LIMIT: Final = 4096
 """Bytes of the compression table that we keep for a peer, whatever it offers to remember."""
 LAST_STREAM: Final = 2**31 - 1
 _LENGTH_BYTES: Final = 3
+_ALL: Final = 2**63
+
+
+class Idle(Event):
+    """A frame came and changed nothing: one for a stream that is over, one of a kind that nobody here listens to."""
 
 
 class Peer(H2Connection):
-    """One side of a connection. Unlike the library's own it goes on with open streams after a GOAWAY."""
+    """One side of a connection. Unlike the library's own it goes on with open streams after a GOAWAY.
+
+    `has_more`: frames may be here that the last call was not to look at.
+    """
+
+    incoming_buffer: _Paced
+    has_more = False
 
     MAX_CLOSED_STREAMS = 2048
     """Streams whose end is remembered: frames that were on their way then are no fault."""
@@ -60,6 +72,7 @@ class Peer(H2Connection):
         else:
             settings |= {SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS_LIMIT, SettingCodes.ENABLE_CONNECT_PROTOCOL: 1}
         self.local_settings = Settings(client=client_side, initial_values=settings)
+        self.incoming_buffer = _Paced(server=not client_side)
         self._client_side = client_side
         self.decoder.max_header_list_size = HEADERS_LIMIT
 
@@ -73,9 +86,11 @@ class Peer(H2Connection):
         self.local_settings = Settings(client=self._client_side, initial_values=kept)
         self.increment_flow_control_window(CONNECTION_WINDOW - self.inbound_flow_control_window)
 
-    def receive_data(self, data: Buffer) -> list[Event]:
-        """The events of the frames that are complete. Raises ProtocolError."""
+    def receive_data(self, data: Buffer, most: int = _ALL) -> list[Event]:
+        """The events of at most so many of the frames that are complete. Raises ProtocolError."""
+        self.incoming_buffer.room = most
         events = super().receive_data(data)
+        self.has_more = self.incoming_buffer.room == 0
         # The library looks at a frame's length when it has all of it: sixteen megabytes could gather here.
         begun = self.incoming_buffer._data  # noqa: SLF001
         if len(begun) >= _LENGTH_BYTES and int.from_bytes(begun[:_LENGTH_BYTES], "big") > self.max_inbound_frame_size:
@@ -92,8 +107,27 @@ class Peer(H2Connection):
         """A GOAWAY, after which streams up to `last_stream` go on (the library's own ends the connection)."""
         return GoAwayFrame(0, last_stream_id=last_stream, error_code=code).serialize()
 
+    def _receive_frame(self, frame: Frame) -> list[Event]:
+        return super()._receive_frame(frame) or [Idle()]
+
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         # The library would forbid every further frame, also on streams that the peer goes on with (RFC 9113, 6.8).
         told = ConnectionTerminated()
         told.error_code, told.last_stream_id = frame.error_code, frame.last_stream_id
         return [], [told]
+
+
+class _Paced(FrameBuffer):
+    """What came and was not looked at yet; gives out `room` more frames, so that not all is done at once."""
+
+    def __init__(self, *, server: bool) -> None:
+        super().__init__(server=server)
+        self.room = _ALL
+
+    def __next__(self) -> Frame:
+        """Another frame, parts of a head counted as frames. Raises StopIteration."""
+        if self.room <= 0:
+            raise StopIteration
+        frame = super().__next__()
+        self.room -= 1
+        return frame

@@ -91,6 +91,30 @@ async def test_frames_that_carry_nothing(tmp_path: Path, one: Callable[[int], by
         await holds(lambda: len(house.gate.visits) == 0)
 
 
+@pytest.mark.parametrize(
+    "one",
+    [
+        frame(4, flags=1),
+        frame(6, bytes(8), flags=1),
+        frame(7, bytes(8)),
+        frame(10, b"\0\1ax"),
+        frame(3, b"\0\0\0\x08", stream=1),
+        frame(8, b"\0\0\0\1", stream=1),
+        frame(0, b"x", stream=1),
+    ],
+    ids=["settings ack", "ping ack", "goaway", "altsvc", "reset again", "window of one gone", "data for one gone"],
+)
+async def test_frames_that_change_nothing(tmp_path: Path, one: bytes) -> None:
+    """What nobody waits for, and what is said of a stream that is over, costs as much to look at as any frame."""
+    async with open_https_house(tmp_path, says(b"")) as house, client(house) as person:
+        number = await person.ask("POST", "/", end=False)
+        person.h2.reset_stream(number, 8)
+        await person.ask("POST", "/", end=False)
+        await flood(person, one * NUMBERS)
+        assert person.goaways[-1].error_code == CALM
+        await holds(lambda: len(house.gate.visits) == 0)
+
+
 @pytest.mark.parametrize("piece", [b"", b"\x00"], ids=["empty", "small"])
 async def test_a_head_that_never_ends(tmp_path: Path, piece: bytes) -> None:
     """CONTINUATION flood (CVE-2024-27316, 24549, and 2019-9518 for empty ones): bounded by number and by size."""

@@ -8,11 +8,13 @@ from asyncio import StreamWriter as Writer
 from pathlib import Path
 
 import pytest
+from h2.events import Event
 
 from gateway.entries.http2 import link
+from gateway.entries.http2.peer import Peer
 from tests.gateway.entries.http.house import visit
 from tests.gateway.entries.http2.client import client
-from tests.gateway.entries.http2.house import echo_heads, holds, open_https_house, says
+from tests.gateway.entries.http2.house import echo_bodies, echo_heads, holds, open_https_house, says
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -38,6 +40,27 @@ async def test_streams_take_turns(tmp_path: Path) -> None:
         assert len((await person.answer(small))[1]) == 20_000
         assert large not in person.ended
         assert len((await person.answer(large))[1]) == 8 << 20
+
+
+async def test_many_small_frames_of_one_read_are_looked_at_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody else has a turn between a few of them and the next few; all of it arrives."""
+    at_once: list[int] = []
+    receive = Peer.receive_data
+
+    def counted(peer: Peer, data: bytes, most: int) -> list[Event]:
+        events = receive(peer, data, most)
+        at_once.append(len(events))
+        return events
+
+    monkeypatch.setattr(Peer, "receive_data", counted)
+    async with open_https_house(tmp_path, echo_bodies) as house, client(house) as person:
+        number = await person.ask("POST", "/", end=False)
+        person.writer.write(frame(0, b"x", stream=number) * 5000 + frame(0, flags=1, stream=number))
+        status, body = await person.answer(number)
+        assert (status, body.count(b"x\r\n")) == ("200", 5000)
+        assert max(at_once) <= link.FRAMES_AT_ONCE + 1
 
 
 async def test_windows_are_kept_to(tmp_path: Path) -> None:

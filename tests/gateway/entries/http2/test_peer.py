@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from h2.events import ConnectionTerminated
 from h2.settings import SettingCodes
-from hyperframe.frame import GoAwayFrame, SettingsFrame
+from hyperframe.frame import GoAwayFrame, RstStreamFrame, SettingsFrame
 
 from gateway.entries.http2 import peer
 from gateway.entries.http2.peer import Peer
@@ -53,6 +53,26 @@ def test_after_a_goaway_open_streams_go_on() -> None:
     ours.receive_data(GoAwayFrame(0, last_stream_id=0).serialize())
     ours.send_headers(1, [(b":status", b"204")], end_stream=True)
     assert theirs.receive_data(ours.data_to_send())
+
+
+def test_so_many_frames_are_looked_at_as_wanted() -> None:
+    """The others wait, in their order, until they are asked for; parts of a head count as frames."""
+    theirs, ours = joined()
+    for number in (1, 3, 5):
+        theirs.send_headers(number, [(b":method", b"GET")])
+    said = theirs.data_to_send()
+    assert ours.receive_data(said, 0) == [] and ours.has_more
+    assert [event.stream_id for event in ours.receive_data(b"", 2)] == [1, 3] and ours.has_more
+    assert [event.stream_id for event in ours.receive_data(b"", 2)] == [5] and not ours.has_more
+
+
+def test_a_frame_that_changes_nothing_is_told() -> None:
+    """So that whoever counts frames can count it."""
+    theirs, ours = joined()
+    theirs.send_headers(1, [(b":method", b"GET")])
+    theirs.reset_stream(1)
+    ours.receive_data(theirs.data_to_send())
+    assert [type(event) for event in ours.receive_data(RstStreamFrame(1).serialize())] == [peer.Idle]
 
 
 def test_a_wish_for_a_large_compression_table_is_not_granted() -> None:
