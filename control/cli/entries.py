@@ -1,4 +1,4 @@
-"""`starlight entry ...`, `starlight redeem` and `starlight ssh-config`."""
+"""`starlight entry ...` and `starlight redeem`."""
 
 from __future__ import annotations
 
@@ -173,31 +173,6 @@ async def redeem(asked: Asked) -> Outcome:
     wish = {"code": asked.args.code} | ({"entry": asked.args.entry} if asked.args.entry else {})
     opened = await asked.client.call("POST", "/shares/redeem", wish)
     return Outcome(opened, entry_lines([opened["entry"]], asked.say))
-
-
-async def ssh_config(asked: Asked) -> Outcome:
-    """Prints a stanza of ~/.ssh/config for each running job with an active fixed ssh entry."""
-    me = await asked.client.call("GET", "/me")
-    platform = await asked.client.call("GET", "/platform")
-    jobs, page = [], 1
-    while True:
-        found = await asked.client.call("GET", "/jobs", query={"view": "running", "per_page": 100, "page": page})
-        jobs += found["items"]
-        if len(jobs) >= found["total"] or not found["items"]:
-            break
-        page += 1
-    reachable = [job["id"] for job in jobs if any(_is_door(entry) for entry in job["entries"])]
-    stanzas = [
-        f"Host {job}\n    HostName {platform['ssh_host']}\n    Port {platform['ports']['ssh']}\n"
-        f"    User {me['username']}+{job}\n"
-        for job in reachable
-    ]
-    data = [{"host": job, "user": f"{me['username']}+{job}"} for job in reachable]
-    return Outcome(data, "\n".join(stanzas).splitlines())
-
-
-def _is_door(entry: dict[str, Any]) -> bool:
-    return entry["protocol"] == "ssh" and entry["port_kind"] == "fixed" and bool(entry["active"])
 
 
 def _withdrawn(asked: Asked, done: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from control.cli import domains, entries, forward, visits
+from control.cli import domains, entries, forward, ssh, visits
 from control.cli.files import pem_file
 from control.cli.kinds import host_port, local_port, number, port_or_auto, size
 from control.cli.leaves import group, leaf
@@ -58,12 +58,20 @@ def add_entry_words(commands: Any, say: Words) -> None:
         metavar="ENTRY",
         help=say("入口 id 或标签；自定共享码需要它", "the entry's id or label; a code of the owner's own needs it"),
     )
-    leaf(
+    config = leaf(
         commands,
         "ssh-config",
-        entries.ssh_config,
+        ssh.ssh_config,
         say("打印 ~/.ssh/config 的片段，每个作业一段", "print a stanza for ~/.ssh/config for each job"),
         say,
+    )
+    config.add_argument(
+        "--known-hosts",
+        action="store_true",
+        help=say(
+            "改为打印 known_hosts 的行，使 ssh 不再询问主机密钥",
+            "print lines for known_hosts instead, so that ssh asks for no host key",
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""`starlight entry ...`, `redeem` and `ssh-config`."""
+"""`starlight entry ...` and `redeem`."""
 
 from __future__ import annotations
 
@@ -60,11 +60,3 @@ async def test_adding_waits_until_the_gateways_serve_the_entry(desk: Desk, shell
     assert (late.status, "no" in late.out, "Waiting for the gateways" in late.out) == (0, True, True)
     desk.gateways.behind = ()
     assert (await shell.run("entry", "add", job, "--name", "soon", *named, "--json")).json["active"] is True
-
-
-async def test_ssh_config_has_a_stanza_for_each_reachable_job(desk: Desk, shell: Shell) -> None:
-    """Ready to be appended to ~/.ssh/config; a job without an active fixed ssh entry has none."""
-    job = (await desk.running_job(shell.caller))["id"]
-    await desk.running_job(shell.caller, ssh_default=False)
-    printed = await shell.run("ssh-config")
-    assert printed.out == f"Host {job}\n    HostName 127.0.0.1\n    Port 8022\n    User alice+{job}\n"
