@@ -9,8 +9,7 @@ the last place is taken, several share, and a quiet entry is always let in until
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gateway.contract.routes import EntryLimits
 from gateway.core.refusals import Code
@@ -20,8 +19,7 @@ QUIET: Final = 8
 """An entry with fewer visits than this need not share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The most visits of one gateway process: in all, of one entry, and from one address."""
 
     total: int
@@ -29,11 +27,10 @@ class Limits:
     of_address: int
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(NamedTuple):
     """How many visits there are: in all, at the entry in question, and from the address in question.
 
-    `elsewhere` are the entry's at other processes.
+    `elsewhere` are the entry's at other processes. A tuple, because one is made for each visit.
     """
 
     total: int

@@ -33,6 +33,8 @@ class FrameEnds:
 
     def feed(self, data: bytes) -> int:
         """All of `data` belongs to the body."""
+        if not (self._left or self._head) and _is_a_small_frame(data):
+            return len(data)  # what most reads bring
         at = 0
         while at < len(data):
             if self._left:
@@ -62,6 +64,15 @@ def close_frame(refusal: Refusal) -> bytes:
     reason = str(refusal.code).encode()[:_REASON_LIMIT]
     payload = _CODES.get(refusal.code, _GOING_AWAY).to_bytes(2, "big") + reason
     return bytes([_CLOSE, len(payload)]) + payload
+
+
+def _is_a_small_frame(data: bytes) -> bool:
+    """Whether this is exactly one frame whose length stands in its second byte."""
+    if len(data) < 2:
+        return False
+    second = data[1]
+    length = second & 0x7F
+    return length < 126 and len(data) == length + (6 if second & 0x80 else 2)
 
 
 def _head_bytes(head: bytes) -> int:

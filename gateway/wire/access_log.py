@@ -87,6 +87,10 @@ class AccessLog:
         return self._path.with_name(f"{self._path.name}.{number}")
 
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""As json.dumps, which would make an encoder for each line."""
+
+
 def _line(visit: journal.Ended) -> str:
     visitor, entry = visit.admission.visitor, visit.admission.entry
     plain = {
@@ -106,7 +110,7 @@ def _line(visit: journal.Ended) -> str:
         "bytes_out": visit.outward,
         "end": str(visit.reason),
     }
-    return json.dumps(plain, ensure_ascii=False)
+    return _encode(plain)
 
 
 def _instant(seconds: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.config import GatewayConfig
@@ -53,7 +53,7 @@ class Gate:
         """
         crowd = self.visits.crowd(entry.id, address, without=instead_of)
         if entry.limits is not None:
-            crowd = replace(crowd, elsewhere=self.tally.held_elsewhere(entry.id))
+            crowd = crowd._replace(elsewhere=self.tally.held_elsewhere(entry.id))
         code = no_room(crowd, self.config.limits, entry.limits)
         return None if code is None else Refusal(code, entry.job_id, entry.name)
 

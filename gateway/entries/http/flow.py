@@ -32,7 +32,19 @@ class Flow:
     end is passed on (tunnels). `aborts` are cut when the flow ends in any other way than DONE.
     """
 
-    __slots__ = ("_body", "_conduit", "_half_close", "_unchunk", "_waiter", "aborts", "outcome", "sink", "source")
+    __slots__ = (
+        "_body",
+        "_conduit",
+        "_endless",
+        "_frames",
+        "_half_close",
+        "_unchunk",
+        "_waiter",
+        "aborts",
+        "outcome",
+        "sink",
+        "source",
+    )
 
     def __init__(
         self,
@@ -48,6 +60,8 @@ class Flow:
         self.sink = sink
         self.outcome: Outcome | None = None
         self._body = body
+        self._frames = body if isinstance(body, FrameEnds) else None
+        self._endless = body.ends_with_connection  # then all that comes belongs to it
         self._unchunk = unchunk
         self.aborts = aborts
         self._half_close = half_close
@@ -82,6 +96,11 @@ class Flow:
 
     def take(self, data: bytes, lead: bytes = b"") -> None:
         """Passes on the body's part of `data`; what follows the body goes back into the source's buffer."""
+        if self._endless:
+            if self._frames is not None:
+                self._frames.feed(data)
+            self.sink.pass_on(lead + data if lead else data)
+            return
         try:
             count = self._body.feed(data)
         except Malformed:

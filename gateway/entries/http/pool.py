@@ -7,7 +7,6 @@ remembers of its peer never reaches another visitor, and people without a name s
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from typing import Final
 
@@ -62,5 +61,4 @@ class Pool:
 
 def is_quiet(up: Stream) -> bool:
     """Whether it was used a moment ago and said nothing since: a byte or an end now would be no answer."""
-    rested_s = asyncio.get_running_loop().time() - up.moved_at
-    return rested_s < KEPT_S and not (up.buffer or up.eof or up.lost or up.transport.is_closing())
+    return up.rested_s() < KEPT_S and not (up.buffer or up.eof or up.lost or up.transport.is_closing())

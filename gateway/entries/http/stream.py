@@ -60,6 +60,7 @@ class Stream(asyncio.Protocol):
         self._accepted = accepted
         self._said_all = False
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._waiters: set[asyncio.Future[None]] = set()
         self.flow: Flow | Taker | Errand | None = None
         self.feeder: Flow | None = None
@@ -81,11 +82,12 @@ class Stream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came: to the flow that takes them, else into the buffer."""
-        self.moved_at = self._loop.time()
+        self.moved_at = self._time()
         self.received += len(data)
         self.answered = True
-        if self.flow is not None:
-            self.flow.take(data)
+        flow = self.flow
+        if flow is not None:
+            flow.take(data)
         else:
             self.unread(data)
 
@@ -194,6 +196,12 @@ class Stream(asyncio.Protocol):
             self.sent += len(data)
             self.transport.write(data)
 
+    def pass_on(self, data: bytes) -> None:
+        """As `write`, for what just came from another Stream, whose `moved_at` tells the time."""
+        if not self.lost:
+            self.sent += len(data)
+            self.transport.write(data)
+
     def end(self) -> None:
         """Ends our side once everything is sent; the peer's stays open where the transport has half-close."""
         if self.lost or self.transport.is_closing():
@@ -231,6 +239,10 @@ class Stream(asyncio.Protocol):
     def _socket(self) -> socket.socket | None:
         """The connection's socket, for its options. That which uvloop's transports give out is made anew each time."""
         return self._sock or cast("socket.socket | None", self.transport.get_extra_info("socket"))
+
+    def rested_s(self) -> float:
+        """Seconds since the last byte either way."""
+        return self._loop.time() - self.moved_at
 
     # What Flow and Conduit arrange.
 

@@ -36,6 +36,17 @@ def test_any_bytes_are_followed(pieces: list[bytes]) -> None:
     assert [follower.feed(piece) for piece in pieces] == [len(piece) for piece in pieces]
 
 
+@given(st.lists(st.binary(max_size=200), max_size=10))
+def test_pieces_of_any_size_end_in_the_same_places(pieces: list[bytes]) -> None:
+    """Whole frames are found by a shorter way than byte by byte, and the same ones."""
+    whole, slow = FrameEnds(), FrameEnds()
+    for piece in pieces:
+        whole.feed(piece)
+        for at in range(len(piece)):
+            slow.feed(piece[at : at + 1])
+        assert whole.between == slow.between
+
+
 @pytest.mark.parametrize(("code", "number"), [(Code.WITHDRAWN, 1008), (Code.RESTARTING, 1012), (Code.TIMEOUT, 1001)])
 def test_the_goodbye_tells_why(code: Code, number: int) -> None:
     """As a browser's `close` event shows it."""
