@@ -46,3 +46,18 @@ async def test_a_domain_from_the_first_file_to_the_next(desk: Desk, shell: Shell
     assert renewed.json["certificate"]["days_left"] == 200
     refused = await shell.run("entry", "domain", f"{job}/web", "--certificate", certificate)
     assert refused.status == 1
+
+
+async def test_a_certificate_is_asked_for_and_gone_on_with(desk: Desk, shell: Shell) -> None:
+    """No files then; another way of looking is a change; what is not by hand yet needs no word."""
+    job = (await desk.running_job(shell.caller))["id"]
+    added = await shell.run(
+        *("entry", "add", job, "--name", "web", "--protocol", "https", "--level", "open", "--target-port", "80"),
+        *("--domain", NAME, "--acme", "--json"),
+    )
+    assert added.json["domain_state"]["acme"]["challenge"] == "http-01", added.err
+    looked = await shell.run("entry", "domain", f"{job}/web", "--acme-challenge", "dns-01")
+    assert "Certificate ends: -" in looked.out
+    assert "A certificate is being asked for." in looked.out
+    went = await shell.run("entry", "domain", f"{job}/web", "--go-on", "--json")
+    assert went.json["domain_state"]["acme"]["challenge"] == "dns-01"

@@ -227,6 +227,7 @@ async def test_the_authority_looks_once_all_gateways_hold_the_challenge(scene: S
     assert (await scene.advance()).answered_at is not None
 
 
+@pytest.mark.slow
 async def test_an_authority_that_is_away_costs_nothing_but_time(scene: Scene, authority: Pebble) -> None:
     """The order stands. One that has forgotten everything, the account too, is asked anew."""
     await scene.want(Method.DNS)
@@ -249,6 +250,7 @@ async def test_an_authority_that_is_away_costs_nothing_but_time(scene: Scene, au
     await scene.until(Stage.ISSUED)
 
 
+@pytest.mark.slow
 async def test_a_certificate_is_renewed_while_the_old_one_serves(scene: Scene) -> None:
     """Before it is due nothing is asked; a renewal that fails changes nothing; one that succeeds replaces the pair."""
     await scene.want(Method.DNS)
@@ -272,6 +274,7 @@ async def test_a_certificate_is_renewed_while_the_old_one_serves(scene: Scene) -
     assert (await scene.loops.events(scene.job)).count("CertificateIssued") == 2
 
 
+@pytest.mark.slow
 async def test_the_next_job_takes_the_pair_that_was_given(scene: Scene) -> None:
     """Without a question: authorities give few for one domain in a week. What nobody waits for is not asked for."""
     await scene.want(Method.DNS)
@@ -302,6 +305,7 @@ async def test_a_challenge_ends_with_the_entry_that_wanted_it(scene: Scene) -> N
     assert process._queue._due == {}
 
 
+@pytest.mark.slow
 async def test_domains_do_not_wait_for_each_other(scene: Scene) -> None:
     """One for which the authority never answers holds up no other."""
     await scene.want(Method.DNS, "slow.example.org")
