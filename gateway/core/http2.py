@@ -24,6 +24,7 @@ Header = tuple[bytes, bytes]
 _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+")
 _METHOD: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PATH: Final = re.compile(rb"(?:/[\x21-\x7e\x80-\xff]*|\*)")
+_DIGITS: Final = re.compile(rb"\d{1,18}")
 _STATUS: Final = re.compile(rb"[1-9]\d\d")
 _REQUEST_PSEUDO: Final = frozenset({b":method", b":scheme", b":authority", b":path", b":protocol"})
 _OF_ONE_CONNECTION: Final = frozenset(
@@ -45,13 +46,15 @@ _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class Opening:
     """The head of a message as HTTP/1.1 writes it. `chunked` tells that its content goes in chunks.
 
-    `accept` is the answer that a WebSocket asked for here must bring (RFC 6455, 4.2.2).
+    `accept` is the answer that a WebSocket asked for here must bring (RFC 6455, 4.2.2), `length` how much content
+    was announced.
     """
 
     head: bytes
     chunked: bool
     method: bytes = b""
     accept: bytes | None = None
+    length: int | None = None
 
 
 def request_opening(headers: Iterable[Header], *, ended: bool, nonce: bytes) -> Opening:
@@ -73,7 +76,7 @@ def request_opening(headers: Iterable[Header], *, ended: bool, nonce: bytes) -> 
     if around is None:
         return _request_opening(told, ended, nonce)
     before, after, like = around
-    return Opening(before + path + after, like.chunked, like.method)
+    return Opening(before + path + after, like.chunked, like.method, length=like.length)
 
 
 def _around(before: tuple[Header, ...], after: tuple[Header, ...], ended: bool) -> tuple[bytes, bytes, Opening] | None:
@@ -112,7 +115,9 @@ def _request_opening(headers: Iterable[Header], ended: bool, nonce: bytes) -> Op
     elif length is None:
         chunked = True
         lines.append(b"Transfer-Encoding: chunked")
-    return Opening(_head(method, path, host, [*lines, b"Connection: close"]), chunked, method)
+    return Opening(
+        _head(method, path, host, [*lines, b"Connection: close"]), chunked, method, length=_announced(length)
+    )
 
 
 def response_opening(headers: Iterable[Header], *, ended: bool, method: bytes) -> Opening:
@@ -123,14 +128,16 @@ def response_opening(headers: Iterable[Header], *, ended: bool, method: bytes) -
         raise Malformed("a response without a status, or one that HTTP/2 does not have")
     lines = [_spelt(name) + b": " + value for name, value in fields]
     length = _one(fields, b"content-length")
-    chunked = False
+    chunked, due = False, None
     if status[:1] != b"1" and status not in _BODYLESS and method != b"HEAD":
         if ended and length is None:
             lines.append(b"Content-Length: 0")
         elif not ended and length is None:
             chunked = True
             lines.append(b"Transfer-Encoding: chunked")
-    return Opening(b"\r\n".join([b"HTTP/1.1 " + status + b" ", *lines, b"", b""]), chunked, method)
+        due = _announced(length)
+    head = b"\r\n".join([b"HTTP/1.1 " + status + b" ", *lines, b"", b""])
+    return Opening(head, chunked, method, length=due)
 
 
 def trailer_lines(headers: Iterable[Header]) -> bytes:
@@ -214,6 +221,11 @@ def _request_fields(fields: list[Header]) -> list[Header]:
 
 def _one(fields: list[Header], name: bytes) -> bytes | None:
     return next((value for key, value in fields if key == name), None)
+
+
+def _announced(length: bytes | None) -> int | None:
+    """What a Content-Length says; who reads the head refuses one that says nothing."""
+    return int(length) if length is not None and _DIGITS.fullmatch(length) else None
 
 
 @lru_cache(maxsize=1024)

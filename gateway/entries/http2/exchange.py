@@ -62,6 +62,7 @@ class Exchange(asyncio.Transport):
         self._held = bytearray()
         self._held_flow = 0
         self._tail = b""
+        self._due: int | None = None
         self._clogged = False
         self._closed = False
         inside.connection_made(self)
@@ -70,6 +71,8 @@ class Exchange(asyncio.Transport):
 
     def take(self, content: bytes, flow: int) -> None:
         """Content came, `flow` bytes of the stream's window."""
+        if self._due is not None:
+            self._due -= len(content)
         if self._deaf or self._holds:
             self._holds = True
             self._held += content
@@ -78,7 +81,12 @@ class Exchange(asyncio.Transport):
             self._hand_in(content, flow)
 
     def take_trailers(self, headers: Sequence[http2.Header]) -> None:
-        """The last fields of the message came; take_end() follows. Raises Malformed."""
+        """The last fields of the message came; take_end() follows. Raises Malformed.
+
+        Here the library does not see that content is missing, and whoever is inside would wait for it.
+        """
+        if self._due:
+            raise Malformed("less content than was announced")
         self._tail = http2.trailer_lines(headers)
 
     def take_end(self) -> None:
@@ -199,7 +207,7 @@ class Exchange(asyncio.Transport):
 
     def _open(self, opening: http2.Opening) -> None:
         """Hands in the head of a message that came."""
-        self._chunked, self._tail = opening.chunked, b""
+        self._chunked, self._tail, self._due = opening.chunked, b"", opening.length
         self._inside.data_received(opening.head)
 
     def _hand_in(self, content: bytes, flow: int) -> None:

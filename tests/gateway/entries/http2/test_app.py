@@ -352,6 +352,19 @@ async def test_an_app_whose_window_stays_shut_stops_the_uploader(tmp_path: Path)
         assert sent < 1 << 20
 
 
+async def test_an_answer_that_trailers_cut_short_breaks_off(tmp_path: Path) -> None:
+    """Nobody waits for what will not come, nor takes it for the whole."""
+
+    def short(h2: H2Connection, number: int, _head: dict[str, str], _body: bytes) -> None:
+        h2.send_headers(number, [(":status", "200"), ("content-length", "10")])
+        h2.send_data(number, b"abc")
+        h2.send_headers(number, [("x-check", "7")], end_stream=True)
+
+    async with h2c_house(tmp_path, h2_app(Heard(), short)) as house, client(house) as person:
+        with pytest.raises(ConnectionResetError):
+            await person.answer(await person.ask())
+
+
 async def test_a_flood_of_an_app_ends_its_connection(tmp_path: Path) -> None:
     """Jobs are hostile, too."""
 

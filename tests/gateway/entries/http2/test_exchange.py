@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import socket
 from asyncio import StreamReader as Reader
@@ -93,6 +94,28 @@ async def test_cookies_and_fields_stay_several_and_the_apps_wider_ones_go(tmp_pa
         await person.answer(number)
         assert person.heads[number]["set-cookie"].split("\n") == ["a=1", "b=2"]
         assert "x-starlight-user" not in person.heads[number]
+
+
+async def test_trailers_do_not_complete_a_body_that_is_short(tmp_path: Path) -> None:
+    """Content was announced and did not come: the stream ends, and the app hears that the request is none."""
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def app(reader: Reader, _writer: Writer) -> None:
+        await reader.readuntil(b"abc")
+        asked.set()
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        ended.set()
+
+    async with open_https_house(tmp_path, app) as house, client(house) as person:
+        number = await person.ask("POST", "/", ("content-length", "10"), body=b"abc", end=False)
+        await asyncio.wait_for(asked.wait(), 5)
+        person.h2.send_headers(number, [("x-sum", "1")], end_stream=True)
+        await person.flush()
+        with pytest.raises(ConnectionResetError):
+            await person.answer(number)
+        await asyncio.wait_for(ended.wait(), 5)
+        await holds(lambda: len(house.gate.visits) == 0)
 
 
 async def test_trailers_of_both_directions(tmp_path: Path) -> None:
