@@ -95,7 +95,7 @@ class Peer:
 @contextmanager
 def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
     """Every peer that this machine has, proxying the app on a port; all end with the block."""
-    plain, asking, judge, tuned, proxy, chp, api = free_ports(7)
+    plain, asking, judge, tuned, proxy, chp, api, *caddy = free_ports(10)
     nginx = NGINX.format(folder=folder, app=app, plain=plain, asking=asking, judge=judge, tuned=tuned, onward=ONWARD)
     (folder / "nginx.conf").write_text(nginx)
     (folder / "haproxy.cfg").write_text(HAPROXY.format(app=app, plain=proxy))
@@ -105,7 +105,7 @@ def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
         found.append(Peer("nginx, 64 KiB buffers", tuned, pid))
         pid = stack.enter_context(running(["haproxy", "-f", str(folder / "haproxy.cfg")], proxy))
         found.append(Peer("haproxy", proxy, pid))
-        found += stack.enter_context(_caddy(folder, app))
+        found += stack.enter_context(_caddy(folder, app, *caddy))
         if program := shutil.which("configurable-http-proxy"):
             ports = ["--port", str(chp), "--api-port", str(api), "--ip", "127.0.0.1", "--log-level", "error"]
             command = [program, *ports, "--default-target", f"http://127.0.0.1:{app}"]
@@ -115,13 +115,12 @@ def peers(folder: Path, app: int) -> Iterator[list[Peer]]:
 
 
 @contextmanager
-def _caddy(folder: Path, app: int) -> Iterator[list[Peer]]:
+def _caddy(folder: Path, app: int, caddy: int, asking: int, judge: int) -> Iterator[list[Peer]]:
     """Caddy plain, and with forward_auth that asks a third server in it, so that all counts; none when absent."""
     program = shutil.which("caddy")
     if program is None:
         yield []
         return
-    caddy, asking, judge = free_ports(3)
     config = folder / "Caddyfile"
     config.write_text(CADDY.format(caddy=caddy, asking=asking, judge=judge, app=app))
     command = [program, "run", "--adapter", "caddyfile", "--config", str(config)]
@@ -139,7 +138,7 @@ def running(command: list[str], port: int, **environment: str) -> Iterator[int]:
         pinned(PROXY_CORE, command), env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        eventually(lambda: _listens(port), within_s=10, what=f"{command[0]} on {port}")
+        eventually(lambda: _listens(port), within_s=60, what=f"{command[0]} on {port}")
         yield process.pid
     finally:
         process.terminate()
