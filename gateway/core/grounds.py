@@ -19,6 +19,8 @@ from gateway.contract.routes import Entry, Job, JobPhase, Level, Protocol, Servi
 Claim = tuple[str, object]
 End = tuple[float, str]
 """When a ground's time is over, in epoch seconds, and the ground."""
+ENDING: Final = frozenset((Session, Token, ClientCertificate, Grant))
+"""The shapes of records whose time may be over."""
 
 
 def user_ground(user_id: int) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gateway.contract.codec import Record
-from gateway.core.grounds import End, claims, ends
+from gateway.core.grounds import ENDING, End, claims, ends
 from gateway.core.index import Index
 
 
@@ -28,6 +28,7 @@ class Listing:
         self.fresh = 0
         """How many records the table did not hold like this."""
         self._present = present
+        self._present_size = len(present)
         self._lost: set[str] = set()
         self._kept = 0
         """How many of the table's kinds and keys the list has, too."""
@@ -35,7 +36,7 @@ class Listing:
     def take(self, records: Iterable[Record]) -> None:
         """Adds one slice. Of two records of one kind and key the later one counts."""
         for told in records:
-            held = self._present.get(type(told), told.id)
+            held = self._present.get(type(told), told.id) if self._present_size else None
             record = told
             if held is None:
                 self.fresh += 1
@@ -48,16 +49,17 @@ class Listing:
                 self._compare(held, told)
             before = self.index.put(record)
             self._kept += held is not None and before is None
-            self.ends += ends(record)
+            if type(record) in ENDING:
+                self.ends += ends(record)
 
     def lost(self) -> frozenset[str]:
         """The grounds that stand in the table and not in the list, or there with other facts."""
-        gone = self._present.missing_in(self.index) if self._kept < len(self._present) else ()
+        gone = self._present.missing_in(self.index) if self._kept < self._present_size else ()
         return frozenset(self._lost).union(ground for record in gone for ground, _ in claims(record))
 
     def differs(self) -> bool:
         """Whether the list, now that it is whole, is another than the table holds."""
-        return bool(self.fresh) or len(self.index) != len(self._present)
+        return bool(self.fresh) or len(self.index) != self._present_size
 
     def forget_old(self) -> Iterator[None]:
         """Gives up what the table held before, a little with each step; only once the list was adopted."""
