@@ -50,9 +50,10 @@ from control.work.gateways import Gateways
 from control.work.jobs import Jobs
 from control.work.launch import Launcher
 from control.work.lease import WorkLease
-from control.work.loop import steadily
+from control.work.loop import Look, steadily
 from control.work.metrics import Metrics
 from control.work.probe import Probe
+from control.work.pulse import Pulse
 from control.work.routes import Routes
 from control.work.sweep import EVERY_S as SWEEP_EVERY_S
 from control.work.sweep import Sweep
@@ -94,6 +95,7 @@ class Control:
         self._supervisor = Supervisor(worker.run_dir)
         self._gateways = Gateways(db.hints)
         self._visits = Visits(db.hints)
+        self._pulse = Pulse()
         self._metrics = Metrics(scrape_token(settings.data_dir / "control" / "metrics-token"), self._visits.__len__)
         self._sign_in = SignIn(db)
         self._resolver = Resolver([(one.address, one.port) for one in settings.name_servers] or None)
@@ -117,9 +119,9 @@ class Control:
             loops = [
                 group.create_task(self._serve_feed()),
                 group.create_task(self._lease.hold(self._work)),
-                group.create_task(steadily("sweeping", sweep.look, every_s=SWEEP_EVERY_S)),
+                group.create_task(self._steadily("sweeping", sweep.look, SWEEP_EVERY_S)),
                 group.create_task(
-                    steadily("looking after certificates", self._certificates.look, every_s=CERTIFICATES_EVERY_S)
+                    self._steadily("looking after certificates", self._certificates.look, CERTIFICATES_EVERY_S)
                 ),
             ]
             async with self._served_api():
@@ -177,17 +179,20 @@ class Control:
         """What only the holder of the lease does."""
         probe = Probe(self._db, self._lease, self._runtimes, clock.now)
         launcher = Launcher(self._db, self._lease, probe, self._runtimes, self._apps, clock.now)
-        jobs = Jobs(self._db, launcher, probe, self._gateways, self._runtimes)
-        routes = Routes(self._db, self._lease, self._gateways, self._supervisor, clock.now)
+        jobs = Jobs(self._db, launcher, probe, self._gateways, self._runtimes, self._pulse)
+        routes = Routes(self._db, self._lease, self._gateways, self._supervisor, clock.now, self._pulse)
         domains = Domains(
             self._db, self._lease, self._resolver, self._vault, self._worker.settings.public_address, clock.now
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(jobs.run())
             group.create_task(routes.run())
-            group.create_task(steadily("looking after domains", domains.look, every_s=DOMAINS_EVERY_S))
+            group.create_task(self._steadily("looking after domains", domains.look, DOMAINS_EVERY_S))
             if self._worker.settings.acme_directory:
                 group.create_task(self._acme().run())
+
+    async def _steadily(self, name: str, look: Look, every_s: float) -> None:
+        await steadily(name, look, every_s=every_s, pulse=self._pulse)
 
     def _acme(self) -> Acme:
         settings = self._worker.settings
@@ -229,6 +234,7 @@ class Control:
             vault=self._vault,
             resolver=self._resolver,
             roots=self._roots,
+            silent_loops=self._pulse.silent,
         )
 
     async def _held_ports(self) -> set[int]:

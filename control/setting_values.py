@@ -88,6 +88,11 @@ def visits(text: str) -> int:
     return number(text, 1, 1_000_000)
 
 
+def jobs(text: str) -> int:
+    """How many jobs."""
+    return number(text, 1, 1_000_000)
+
+
 def uid(text: str) -> int:
     """A user id."""
     return number(text, 0, 2**32 - 2)

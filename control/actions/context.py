@@ -92,6 +92,8 @@ class Context:
     resolver: Resolver
     roots: Sequence[Certificate]
     """The authorities that this machine trusts: a chain to one of them proves whose a domain is."""
+    silent_loops: Callable[[], tuple[str, ...]] = tuple
+    """The loops of this process that have not come round in their time."""
     lookups: Pace = field(default_factory=lambda: Pace(LOOKUPS_PER_MINUTE))
     """Questions to the name service, which others keep, by person."""
 

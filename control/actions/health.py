@@ -9,8 +9,10 @@ from control.store import people
 
 
 async def missing(ctx: Context) -> list[str]:
-    """Words for what is missing: `database`, `cluster NAME`, `gateway NAME`; empty when all is well."""
-    return [*await _database(ctx), *await _clusters(ctx), *(f"gateway {name}" for name in ctx.gateways.missing())]
+    """Words for what is missing: `database`, `cluster NAME`, `gateway NAME`, `loop NAME`; empty when all is well."""
+    gateways = [f"gateway {name}" for name in ctx.gateways.missing()]
+    loops = [f"loop {name}" for name in ctx.silent_loops()]
+    return [*await _database(ctx), *await _clusters(ctx), *gateways, *loops]
 
 
 async def _database(ctx: Context) -> list[str]:

@@ -135,6 +135,8 @@ async def _add(
         known = await jobs.by_client_key(act.session, who.id, spec.client_key)
         if known is not None:  # the same submission was faster on another connection
             return known, False
+    if await jobs.live_count(act.session, who.id) >= ctx.settings.max_jobs_per_user:
+        raise problem(Code.TOO_MANY_JOBS, maximum=ctx.settings.max_jobs_per_user)
     owner = await act.session.get_one(User, who.id)
     account = ctx.runtimes[spec.cluster].account_of(owner.id, owner.name)
     await people.set_identity(act.session, owner, spec.cluster, account.uid, account.home)

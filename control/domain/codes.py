@@ -31,6 +31,7 @@ class Code(StrEnum):
     USER_HAS_JOBS = "user_has_jobs"
     JOB_ENDED = "job_ended"
     JOB_STATE = "job_state"
+    TOO_MANY_JOBS = "too_many_jobs"
     ENTRY_NAME_TAKEN = "entry_name_taken"
     TARGET_PORT_TAKEN = "target_port_taken"
     NO_FREE_PORT = "no_free_port"

@@ -158,6 +158,14 @@ CATALOG: Final[dict[Code, Words]] = {
             "Target port {port} is already used by the entry {name}.",
         ),
     ),
+    Code.TOO_MANY_JOBS: _entry(
+        409,
+        ("作业过多", "Too many jobs"),
+        (
+            "您已有 {maximum} 个未结束的作业，这是每位用户的上限；请等待或关闭其中一个后重试。",
+            "You have {maximum} jobs that have not ended, the most for one person; close one or wait, then try again.",
+        ),
+    ),
     Code.NO_FREE_PORT: _entry(
         503,
         ("没有空闲端口", "No free port"),

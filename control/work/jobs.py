@@ -23,6 +23,7 @@ from control.work.gateways import Gateways
 from control.work.launch import Launcher
 from control.work.loop import steadily
 from control.work.probe import Probe, known
+from control.work.pulse import Pulse
 from control.work.queue import WorkQueue
 
 log = logging.getLogger(__name__)
@@ -40,13 +41,20 @@ class Jobs:
     """Reconciles all jobs."""
 
     def __init__(
-        self, db: Database, launcher: Launcher, probe: Probe, gateways: Gateways, runtimes: Mapping[str, Runtime]
+        self,
+        db: Database,
+        launcher: Launcher,
+        probe: Probe,
+        gateways: Gateways,
+        runtimes: Mapping[str, Runtime],
+        pulse: Pulse | None = None,
     ) -> None:
         self._db = db
         self._launcher = launcher
         self._probe = probe
         self._gateways = gateways
         self._runtimes = runtimes
+        self._pulse = pulse
         self._queue = WorkQueue()
 
     async def run(self) -> None:
@@ -55,8 +63,10 @@ class Jobs:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._queue.run(self.reconcile, at_once=_AT_ONCE))
-                group.create_task(steadily("looking at jobs", self._probe.look_at_all, every_s=_PROBE_S))
-                group.create_task(steadily("queueing jobs", self._queue_all, every_s=_ALL_S))
+                group.create_task(
+                    steadily("looking at jobs", self._probe.look_at_all, every_s=_PROBE_S, pulse=self._pulse)
+                )
+                group.create_task(steadily("queueing jobs", self._queue_all, every_s=_ALL_S, pulse=self._pulse))
         finally:
             unlisten()
 

@@ -8,38 +8,48 @@ from collections.abc import Awaitable, Callable
 
 from control.store.engine import Hints
 from control.store.leases import LeaseLostError
+from control.work.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
+Look = Callable[[], Awaitable[object]]
 
-async def steadily(name: str, look: Callable[[], Awaitable[object]], *, every_s: float) -> None:
-    """Calls `look` every `every_s` seconds until cancelled. A lost lease ends the loop; other faults are logged."""
-    while True:
-        await _once(name, look)
-        await asyncio.sleep(every_s)
+
+async def steadily(name: str, look: Look, *, every_s: float, pulse: Pulse | None = None) -> None:
+    """Calls `look` every `every_s` seconds until cancelled. A lost lease ends the loop; other faults are logged.
+
+    `pulse` is told each time round, so that a look that hangs is seen.
+    """
+    with (pulse or Pulse()).watched(name, every_s) as beat:
+        while True:
+            await _once(name, look)
+            beat()
+            await asyncio.sleep(every_s)
 
 
 async def on_hints(
-    name: str, look: Callable[[], Awaitable[object]], hints: Hints, topics: tuple[str, ...], *, every_s: float
+    name: str, look: Look, hints: Hints, topics: tuple[str, ...], *, every_s: float, pulse: Pulse | None = None
 ) -> None:
     """Calls `look` after each hint on one of `topics`, and every `every_s` seconds in any case, until cancelled."""
     woken = asyncio.Event()
     unlisten = [hints.listen(topic, lambda _key: woken.set()) for topic in topics]
     try:
-        while True:
-            woken.clear()
-            await _once(name, look)
-            try:
-                async with asyncio.timeout(every_s):
-                    await woken.wait()
-            except TimeoutError:
-                continue
+        with (pulse or Pulse()).watched(name, every_s) as beat:
+            while True:
+                woken.clear()
+                await _once(name, look)
+                beat()
+                try:
+                    async with asyncio.timeout(every_s):
+                        await woken.wait()
+                except TimeoutError:
+                    continue
     finally:
         for stop in unlisten:
             stop()
 
 
-async def _once(name: str, look: Callable[[], Awaitable[object]]) -> None:
+async def _once(name: str, look: Look) -> None:
     try:
         await look()
     except LeaseLostError:

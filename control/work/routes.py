@@ -21,6 +21,7 @@ from control.store.tables import Entry, Job
 from control.work.gateways import TOPIC, Gateways
 from control.work.lease import WorkLease
 from control.work.loop import on_hints
+from control.work.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -32,19 +33,26 @@ class Routes:
     """Looks after entries."""
 
     def __init__(
-        self, db: Database, lease: WorkLease, gateways: Gateways, supervisor: Supervisor, now: Callable[[], float]
+        self,
+        db: Database,
+        lease: WorkLease,
+        gateways: Gateways,
+        supervisor: Supervisor,
+        now: Callable[[], float],
+        pulse: Pulse | None = None,
     ) -> None:
         self._db = db
         self._lease = lease
         self._gateways = gateways
         self._supervisor = supervisor
         self._now = now
+        self._pulse = pulse
         self._bound: set[int] = set()
         self._kept_at = -math.inf
 
     async def run(self) -> None:
         """Works until cancelled."""
-        await on_hints("looking after entries", self.look, self._db.hints, _TOPICS, every_s=_EVERY_S)
+        await on_hints("looking after entries", self.look, self._db.hints, _TOPICS, every_s=_EVERY_S, pulse=self._pulse)
 
     async def look(self) -> None:
         """One look at all ports and all entries that are not ready yet."""

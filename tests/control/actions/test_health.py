@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from control.actions import health
 from control.actions.context import Person
 from tests.control.api.desk import Desk
@@ -24,3 +26,9 @@ async def test_a_database_that_does_not_answer_is_named(desk: Desk, alice: Perso
     async with desk.db.write() as session:
         await (await session.connection()).exec_driver_sql("ALTER TABLE user_account RENAME TO elsewhere")
     assert await health.missing(desk.ctx) == ["database"]
+
+
+async def test_a_loop_that_hangs_is_named(desk: Desk, alice: Person) -> None:
+    """A job could be submitted, and nobody would start it."""
+    ctx = dataclasses.replace(desk.ctx, silent_loops=lambda: ("looking at jobs",))
+    assert await health.missing(ctx) == ["loop looking at jobs"]

@@ -253,3 +253,19 @@ async def test_the_status_text_is_laid_out_as_in_the_manual(desk: Desk, alice: C
     chinese = await alice.get(f"/jobs/{job['id']}/status", headers={"Accept-Language": "zh"})
     assert chinese.body["events"][0]["message"] == "alice 提交了作业"
     assert all(condition["ok"] for condition in status.body["conditions"])
+
+
+async def test_one_person_has_so_many_jobs_and_no_more(both_desks: Desk) -> None:
+    """The refusal says how many; the same submission again is still answered, and others are not concerned."""
+    desk, most = both_desks, 2
+    object.__setattr__(desk.ctx.settings, "max_jobs_per_user", most)  # this desk's own
+    alice, bob = await desk.person("alice"), await desk.person("bob")
+    first = await alice.post("/jobs", {"command": ["true"], "client_key": "k"})
+    await alice.post("/jobs", {"command": ["true"]})
+    refused = await alice.post("/jobs", {"command": ["true"]})
+    assert (refused.status, refused.code) == (409, "too_many_jobs")
+    assert str(most) in refused.body["detail"]
+    assert (await alice.post("/jobs", {"command": ["true"], "client_key": "k"})).body["id"] == first.body["id"]
+    assert (await bob.post("/jobs", {"command": ["true"]})).status == 201
+    await desk.move(first.body["id"], State.FINISHED)
+    assert (await alice.post("/jobs", {"command": ["true"]})).status == 201
