@@ -25,7 +25,7 @@ from gateway.contract.calls import Answer, Peer, serve
 
 _log = logging.getLogger(__name__)
 _CALL_S: Final = 60.0
-_STREAMS: Final = frozenset({Verb.CONNECT, Verb.LISTEN, Verb.SHELL, Verb.SFTP})
+_STREAMS: Final = frozenset({Verb.CONNECT, Verb.REACH, Verb.LISTEN, Verb.SHELL, Verb.SFTP})
 _APP: Final = "app:"
 _OF_KNOWN_JOBS: Final = _STREAMS | {Verb.LOG, Verb.SIGNAL}
 

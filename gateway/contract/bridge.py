@@ -15,6 +15,7 @@ shell's visitor lends (listen: agent, display); their args hold {user_id: the nu
 
 Stream verbs (gateways and control may call them) and what the descriptor is:
   connect  {port: int} or {path: str}                    the connected socket itself, made inside the job
+  reach    {host: str, port: int}                        a connection from inside the job to another machine
   listen   {port: int} or {path: str} or {agent: true} or {display: {protocol, cookie: hex, screen: int}}
                                                          sockets that listen inside the job, on loopback; the result
                                                          tells {listeners: how many of the descriptors they are, port
@@ -61,6 +62,7 @@ class Verb(StrEnum):
     """What a bridge can be asked."""
 
     CONNECT = "connect"
+    REACH = "reach"
     LISTEN = "listen"
     SHELL = "shell"
     SFTP = "sftp"

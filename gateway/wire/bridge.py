@@ -108,6 +108,13 @@ class Bridge:
         self.dialled(asyncio.get_running_loop().time() - started)
         return stream
 
+    async def reach(self, admission: Admission, host: str, port: int, *, deadline_s: float) -> socket.socket:
+        """A connected, non-blocking socket from inside the job to another machine, as far as the job gets.
+
+        For those who may enter the job as its owner (`ssh -L`, `-D`). Raises DialFault.
+        """
+        return await self._stream(Verb.REACH, admission, {"host": host, "port": port}, deadline_s)
+
     async def listen(self, admission: Admission, where: Mapping[str, Any], *, deadline_s: float) -> Listening:
         """Sockets that listen inside the job, for those who may enter it as its owner (`ssh -R`). Raises DialFault.
 

@@ -5,6 +5,7 @@ One SOCK_SEQPACKET socket, one JSON object a message, descriptors beside it:
   {"id", "do": "run", "file"?, "argv", "env", "cwd"} + 3 descriptors   -> {"id", "pid"}
   {"id", "do": "terminal", ..., "rows", "cols", "modes"}               -> {"id", "pid"} + the master side
   {"id", "do": "connect", "port" | "path", "addresses"?}               -> {"id"} + the connected socket
+  {"id", "do": "reach", "host", "port"}                                -> {"id"} + the connected socket
   {"id", "do": "listen", "port" | "path" | "agent" | "display"}        -> {"id", "listeners", ...} + them, + a lifeline
   {"do": "signal", "name", "pid"?}      to a session's foreground group, or without pid to the whole job
   any that failed                                                       -> {"id", "error": sentence}
@@ -28,12 +29,14 @@ from typing import Any, Final
 from .dial import Dial
 from .listen import Listening, listen
 from .members import signal_job, signal_session
+from .reach import reach, reached
 from .spawn import program_of, run, run_on_terminal
 
 _MESSAGE_LIMIT: Final = 128 * 1024
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LIFELINES: Final = 512
+_ATTEMPTS: Final = 64
 _DEAF_TO: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -68,6 +71,7 @@ class _Inner:
         signal.set_wakeup_fd(ending.fileno(), warn_on_full_buffer=False)
         self._ending = ending
         self._lifelines = 0
+        self._attempts = 0
 
     def serve(self) -> None:
         self._selector.register(self._shim, selectors.EVENT_READ)
@@ -82,6 +86,8 @@ class _Inner:
                         return
                 elif isinstance(key.data, Listening):
                     self._left(key.data)
+                elif isinstance(key.data, int):
+                    self._reached(key.fileobj, key.data)
                 else:
                     self._dialled(key.data)
 
@@ -114,6 +120,8 @@ class _Inner:
                 self._dial(Dial(request))
             case "listen":
                 self._listen(request)
+            case "reach":
+                self._reach(int(request["id"]), str(request["host"]), int(request["port"]))
             case "signal":
                 number = signal.Signals["SIG" + request["name"]]
                 if request.get("pid"):
@@ -152,6 +160,23 @@ class _Inner:
         self._lifelines -= 1
         self._selector.unregister(listening.lifeline)
         listening.clean()
+
+    def _reach(self, number: int, host: str, port: int) -> None:
+        if self._attempts >= _ATTEMPTS:
+            raise OSError(f"the job reaches for {_ATTEMPTS} places already")
+        self._selector.register(reach(host, port), selectors.EVENT_READ, number)
+        self._attempts += 1
+
+    def _reached(self, told: Any, number: int) -> None:
+        self._attempts -= 1
+        self._selector.unregister(told)
+        with told:
+            descriptor, why = reached(told)
+        if descriptor is None:
+            self._tell({"id": number, "error": why})
+            return
+        self._tell({"id": number}, [descriptor])
+        os.close(descriptor)
 
     def _reap(self) -> None:
         with suppress(BlockingIOError):

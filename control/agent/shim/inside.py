@@ -68,6 +68,11 @@ class Inside:
         _, descriptors = await self._ask({"do": "connect", **where}, (), deadline_s)
         return descriptors[0]
 
+    async def reach(self, deadline_s: float, host: str, port: int) -> int:
+        """A socket connected from inside the job to another machine."""
+        _, descriptors = await self._ask({"do": "reach", "host": host, "port": port}, (), deadline_s)
+        return descriptors[0]
+
     async def listener(self, deadline_s: float, **where: Any) -> tuple[dict[str, Any], list[int]]:
         """Sockets that listen inside the job: what is to be known of them, and their descriptors."""
         answer, descriptors = await self._ask({"do": "listen", **where}, (), deadline_s)

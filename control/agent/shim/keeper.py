@@ -156,6 +156,8 @@ class Keeper:
         match verb:
             case "connect":
                 return await self._visits.connect(args)
+            case "reach":
+                return await self._visits.reach(args)
             case "listen":
                 return await self._visits.listen(args)
             case "shell":

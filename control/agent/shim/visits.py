@@ -1,4 +1,4 @@
-"""The stream verbs: connect, listen, shell and sftp. Each answers with descriptors that work without the bridge."""
+"""The stream verbs: connect, reach, listen, shell, sftp. Each answers with descriptors that work without the bridge."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from .spec import Spec
 
 SFTP_SERVERS: Final = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
 _CONNECT_S: Final = 10.0
+_REACH_S: Final = 12.0
+_HOST_CHARACTERS: Final = 255
 _SESSIONS: Final = 256
 _SIDES: Final = 10_000
 
@@ -57,6 +59,23 @@ class Visits:
         except OSError as fault:
             raise Refused("not_listening", words_of(fault)) from None
         return {}, [descriptor]
+
+    async def reach(self, args: dict[str, Any]) -> Answer:
+        """A connection from inside the job to another machine, as far as the job itself gets.
+
+        Only where it has a network of its own: elsewhere this would be the machine's reach, not the job's.
+        """
+        host, port = str(args["host"]), _port(args["port"])
+        if self._spec.sandbox.network == "none":
+            raise Refused("unsupported", "the job has no network of its own")
+        if not host or len(host) > _HOST_CHARACTERS or "\0" in host:
+            raise ValueError("not a host")
+        try:
+            return {}, [await self._inside.reach(_REACH_S, host, port)]
+        except ConnectionError as fault:
+            raise Refused("not_running", words_of(fault)) from None
+        except (OSError, TimeoutError) as fault:
+            raise Refused("not_listening", words_of(fault)) from None
 
     async def listen(self, args: dict[str, Any]) -> Answer:
         """Sockets that listen inside the job, for a visitor's way back. Refuses when the place is taken."""

@@ -21,7 +21,17 @@ from gateway.core.ssh_name import Login
 from gateway.core.tickets import Visitor
 from gateway.entries.ssh import back
 from gateway.entries.ssh.doorstep import Doorstep
-from gateway.entries.ssh.forward import Forward, Reach, Reached, is_loopback, refused, to_path, to_port, unsupported
+from gateway.entries.ssh.forward import (
+    Forward,
+    Reach,
+    Reached,
+    is_loopback,
+    refused,
+    to_host,
+    to_path,
+    to_port,
+    unsupported,
+)
 from gateway.entries.ssh.guest import Guest
 from gateway.entries.ssh.home_keys import HomeKey, HomeKeys
 from gateway.entries.ssh.host_keys import Handshake
@@ -32,6 +42,7 @@ from gateway.entries.ssh.sign_in import SignIn
 from gateway.wire.gate import Gate
 
 _SSH_PORT: Final = 22
+_HOST_CHARACTERS: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +183,7 @@ class Attendant(asyncssh.SSHServer):
     def connection_requested(
         self, dest_host: str, dest_port: int, _orig_host: str, _orig_port: int
     ) -> Awaitable[asyncssh.SSHTCPSession[bytes]]:
-        """A forward to a port of the job, or a jump to a job by its name."""
+        """A forward to a port of the job or through it, or a jump to a job by its name."""
         guest = self._welcome()
         if not guest.conditions.may_forward_to(dest_host, dest_port):
             raise refused(guest, Refusal(Code.KEY_CONDITION))
@@ -209,11 +220,13 @@ class Attendant(asyncssh.SSHServer):
         return self._guest
 
     def _reach(self, guest: Guest, host: str, port: int) -> Reach:
-        if is_loopback(host) and 0 < port < 65536:
+        if not 0 < port < 65536 or len(host) > _HOST_CHARACTERS:
+            raise unsupported(guest)
+        if is_loopback(host):
             return to_port(guest, port)
-        if port == _SSH_PORT and self._outside is None:
+        if port == _SSH_PORT and self._outside is None and guest.routing.jumps_to(host):
             return self._jump(guest, host)
-        raise unsupported(guest)
+        return to_host(guest, host, port)
 
     def _jump(self, guest: Guest, wanted: str) -> Reach:
         """An inner SSH connection that is answered here and leads to the job `wanted`."""

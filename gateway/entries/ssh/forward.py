@@ -1,5 +1,5 @@
-"""A forwarded connection: to a port or a Unix socket of the job (`ssh -L`, `-D`, `-W`), to a job by its name
-(`-J`), or from a listener of the job to the client (back.py).
+"""A forwarded connection: to a port or a Unix socket of the job, or through it to another machine (`ssh -L`, `-D`,
+`-W`), to a job by its name (`-J`), or from a listener of the job to the client (back.py).
 
 A channel that the client opens is confirmed once the job's side is connected, so that a refusal reaches the client as
 one and a program that speaks first loses nothing. Each direction ends by itself.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from gateway.core.refusals import Code, Refusal, sentence
 from gateway.entries.ssh.ends import End, Inlet, Outlet
 from gateway.entries.ssh.guest import Cut, Guest
 from gateway.entries.ssh.routing import Several
-from gateway.wire.bridge import DialFault
+from gateway.wire.bridge import Bridge, DialFault
 from gateway.wire.relay import Count
 
 _READ_BYTES: Final = 64 * 1024
@@ -158,21 +158,29 @@ def is_loopback(host: str) -> bool:
 
 def to_port(guest: Guest, port: int) -> Reach:
     """A port of the job that the connection named or entered."""
-    return _into_job(guest, port=port)
+    return _by_job(guest, lambda bridge, by, within_s: bridge.connect(by, port=port, deadline_s=within_s))
 
 
 def to_path(guest: Guest, path: str) -> Reach:
     """A Unix socket of the job that the connection named or entered."""
-    return _into_job(guest, path=path)
+    return _by_job(guest, lambda bridge, by, within_s: bridge.connect(by, path=path, deadline_s=within_s))
 
 
-def _into_job(guest: Guest, *, port: int | None = None, path: str | None = None) -> Reach:
+def to_host(guest: Guest, host: str, port: int) -> Reach:
+    """Another machine, reached from inside that job."""
+    return _by_job(guest, lambda bridge, by, within_s: bridge.reach(by, host, port, deadline_s=within_s))
+
+
+Dial = Callable[[Bridge, Admission, float], Awaitable[socket.socket]]
+
+
+def _by_job(guest: Guest, dial: Dial) -> Reach:
     @asynccontextmanager
     async def reach() -> AsyncIterator[Reached]:
         admission = admitted(guest)
         try:
             async with guest.visit(admission, "ssh-forward") as visit:
-                with await _dial(guest, admission, port, path) as sock:
+                with await _dialled(guest, admission, dial) as sock:
                     guest.routing.entered(admission)
                     yield sock, visit.count
         except Cut as cut:
@@ -181,9 +189,9 @@ def _into_job(guest: Guest, *, port: int | None = None, path: str | None = None)
     return reach
 
 
-async def _dial(guest: Guest, admission: Admission, port: int | None, path: str | None) -> socket.socket:
+async def _dialled(guest: Guest, admission: Admission, dial: Dial) -> socket.socket:
     try:
-        return await guest.gate.bridge.connect(admission, port=port, path=path, deadline_s=guest.gate.config.dial_s)
+        return await dial(guest.gate.bridge, admission, guest.gate.config.dial_s)
     except DialFault as fault:
         raise refused(guest, fault.refusal, asyncssh.OPEN_CONNECT_FAILED) from fault
 

@@ -55,6 +55,11 @@ class Routing:
             return Several(Refusal(Code.AMBIGUOUS_JOB), tuple(match.way for match in matches))
         return Refusal(self._why_not(self._gate.table.job(wanted)))
 
+    def jumps_to(self, host: str) -> bool:
+        """Whether ssh's port of this host means a job: by its name, or because there is no job to look from."""
+        named = self._wanted is not None or self._entry_port is not None
+        return not named or home_of(host) is not None or bool(find(host, self._user_id, self._gate.table))
+
     def ways(self) -> tuple[Way, ...]:
         """The jobs that the visitor may enter now without naming one: own and shared, in the menu's order."""
         ways = self._gate.table.ssh_jobs_for(self._user_id)

@@ -75,7 +75,12 @@ async def test_the_file_server_is_there_and_ports_are_not(bridge: Bridge) -> Non
     assert reply.fault is None, reply
     for descriptor in descriptors:
         os.close(descriptor)
-    for verb, args in ((Verb.CONNECT, {"port": 22}), (Verb.LISTEN, {"port": 0}), (Verb.LISTEN, {"path": "/tmp/x"})):
+    for verb, args in (
+        (Verb.CONNECT, {"port": 22}),
+        (Verb.REACH, {"host": "x", "port": 22}),
+        (Verb.LISTEN, {"port": 0}),
+        (Verb.LISTEN, {"path": "/tmp/x"}),
+    ):
         reply, _ = await bridge.ask(verb, "home:user7@local", user_id=7, **args)
         assert reply.fault is Fault.UNSUPPORTED, verb
 

@@ -57,7 +57,7 @@ async def test_only_control_launches(local: LocalBridge, verb: Verb, peer: Peer,
     assert ((await asked(local, peer, verb)).fault is not Fault.FORBIDDEN) is allowed
 
 
-@pytest.mark.parametrize("verb", [Verb.CONNECT, Verb.LISTEN, Verb.SHELL, Verb.SFTP, Verb.LOG])
+@pytest.mark.parametrize("verb", [Verb.CONNECT, Verb.REACH, Verb.LISTEN, Verb.SHELL, Verb.SFTP, Verb.LOG])
 @pytest.mark.parametrize(("peer", "allowed"), [(ROOT, True), (CONTROL, True), (GATEWAY, True), (STRANGER, False)])
 async def test_streams_are_for_both_houses(local: LocalBridge, verb: Verb, peer: Peer, allowed: bool) -> None:
     """And for nobody else, jobs included."""

@@ -44,6 +44,14 @@ async def test_another_port_of_the_job_can_be_asked_for(tmp_path: Path) -> None:
             assert fake.calls[0].args == {"port": 5432}
 
 
+async def test_other_machines_are_asked_for_by_a_verb_of_their_own(tmp_path: Path) -> None:
+    """A bridge or shim that does not know it refuses, and never connects somewhere else instead."""
+    near, far = socket.socketpair()
+    async with bridge(tmp_path, lends(near.detach())) as fake:
+        with far, await client(tmp_path).reach(ADMISSION, "db.example.org", 5432, deadline_s=5):
+            assert (fake.calls[0].verb, fake.calls[0].args) == (Verb.REACH, {"host": "db.example.org", "port": 5432})
+
+
 async def test_listeners_come_with_what_is_to_be_known_of_them_and_a_lifeline(tmp_path: Path) -> None:
     """The first `listeners` descriptors accept; closing closes all, the lifeline too."""
     listener, (near, far) = socket.create_server(("127.0.0.1", 0)), socket.socketpair()

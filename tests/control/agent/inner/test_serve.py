@@ -85,6 +85,21 @@ def test_a_connection_is_handed_over_or_the_reason(talk: Talk) -> None:
     assert descriptors == []
 
 
+def test_other_machines_are_reached_beside_everything_else(talk: Talk) -> None:
+    """While one name is being looked up, the next request is answered; both ends are told by their numbers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        talk.say(id=9, do="reach", host="no-such-name.invalid", port=80)
+        talk.say(id=10, do="reach", host="localhost", port=listener.getsockname()[1])
+        answers = {}
+        while len(answers) < 2:
+            answer, descriptors = talk.hear()
+            if "id" in answer:
+                answers[answer["id"]] = (answer, descriptors)
+        assert "no-such-name" in answers[9][0]["error"]
+        (descriptor,) = answers[10][1]
+        os.close(descriptor)
+
+
 def test_a_listener_is_handed_over_and_its_file_goes_with_the_lifeline(talk: Talk, tmp_path: Path) -> None:
     """The inner half keeps nothing of it but the lifeline."""
     path = tmp_path / "s"

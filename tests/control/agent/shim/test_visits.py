@@ -70,6 +70,19 @@ async def test_a_wrong_port_is_refused(bridge: Bridge, job: str, args: dict[str,
     assert reply.fault is Fault.BAD_REQUEST
 
 
+async def test_other_machines_are_reached_from_inside_and_never_the_machine_itself(bridge: Bridge, job: str) -> None:
+    """The job's own name leads to the job; this machine's listeners are none of what it reaches."""
+    reply, descriptors = await bridge.ask(Verb.REACH, job, host=job, port=8000)
+    assert reply.fault is None, reply
+    os.close(descriptors[0])
+    with socket.create_server(("0.0.0.0", 0)) as machines:
+        for host in ("127.0.0.1", "0.0.0.0", "no-such-name.invalid"):
+            reply, descriptors = await bridge.ask(Verb.REACH, job, host=host, port=machines.getsockname()[1])
+            assert (reply.fault, descriptors) == (Fault.NOT_LISTENING, []), host
+    for args in ({"host": "", "port": 80}, {"host": "x" * 256, "port": 80}, {"host": "x", "port": 0}, {"port": 80}):
+        assert (await bridge.ask(Verb.REACH, job, **args))[0].fault is Fault.BAD_REQUEST
+
+
 async def test_listeners_are_inside_the_job(bridge: Bridge, job: str) -> None:
     """What the job's programs connect to comes out at the caller; the machine itself does not meet the port."""
     reply, descriptors = await bridge.ask(Verb.LISTEN, job, port=0)

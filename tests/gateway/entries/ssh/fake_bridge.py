@@ -49,6 +49,7 @@ class FakeBridge:
         """Processes run in `home`."""
         self.calls: list[Call] = []
         self.fault: Fault | None = None
+        self.reached: dict[tuple[str, int], int] = {}
         self.keys: dict[str, bytes] = {}
         self.cannot_listen: Fault | None = None
         self.gate = asyncio.Event()
@@ -73,6 +74,9 @@ class FakeBridge:
             return self._keys(call)
         if call.verb is Verb.CONNECT:
             return await self._connect(call.args)
+        if call.verb is Verb.REACH:
+            port = self.reached.get((call.args["host"], call.args["port"]), 0)
+            return await self._connect({"port": port})
         if call.verb is Verb.LISTEN:
             return self._listen(call.args)
         near, far = socket.socketpair()

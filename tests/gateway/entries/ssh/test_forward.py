@@ -123,6 +123,25 @@ async def test_refused_destinations_fail_and_the_connection_lives(tmp_path: Path
         assert (await client.run("echo alive")).stdout == "alive\n"
 
 
+async def test_other_machines_are_reached_through_the_job(tmp_path: Path) -> None:
+    """`ssh -L`, `-W` and `-D` as sshd has them; ssh's own port is a jump only where it means a job."""
+    async with world(tmp_path, *lone_job()) as made, app(greet) as port:
+        made.bridge.reached = {("db.example.org", 5432): port, ("host.example.org", 22): port}
+        async with await made.client("alice+jupyter-17") as client:
+            for host, number in made.bridge.reached:
+                reader, writer = await client.open_connection(host, number)
+                assert await reader.readline() == b"hello\n"
+                writer.close()
+            with pytest.raises(asyncssh.ChannelOpenError):
+                await client.open_connection("h" * 256, 80)
+            inner = await asyncssh.connect(
+                "jupyter-17", tunnel=client, username="alice", known_hosts=None, config=None, client_keys=[]
+            )
+            assert (await inner.run("echo $JOB")).stdout == "jupyter-17\n"
+            inner.close()
+        assert {call.subject for call in made.bridge.calls} == {"jupyter-17"}
+
+
 async def test_a_unix_socket_of_the_job_is_reached_while_a_script_runs_on_standard_input(tmp_path: Path) -> None:
     """B45: what VS Code's exec server does: `ssh -T -L PORT:/path host sh`, its script on stdin, many connections."""
     path = tmp_path / "home" / "code-1b4e28ba.sock"
