@@ -7,7 +7,7 @@ one, after which the connection closes, as the person asked for. Like on the sho
 (`lane.py`), whatever is not exactly so goes on as a conversation, with every byte where it would have been.
 
 An errand is a visit of its own. It does not watch its person: what takes longer than PATIENCE_S goes on as a
-conversation, which does.
+conversation, which does. (A stream of HTTP/2 can be watched, and has more time.)
 State: the errands that are on their way.
 """
 
@@ -142,8 +142,18 @@ class Errand:
 class Errands:
     """The errands of one listener."""
 
-    def __init__(self, front: Front, go_on: Callable[[Errand], None], ended: Callable[[Errand], None]) -> None:
-        """`go_on` makes a conversation of one that is handed over; `ended` hears of the others' ends."""
+    def __init__(
+        self,
+        front: Front,
+        go_on: Callable[[Errand], None],
+        ended: Callable[[Errand], None],
+        patience_s: float | None = None,
+    ) -> None:
+        """`go_on` makes a conversation of one that is handed over; `ended` hears of the others' ends.
+
+        `patience_s` is PATIENCE_S where the errands' persons are not watched.
+        """
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self.front = front
         self._go_on = go_on
         self._ended = ended
@@ -168,7 +178,7 @@ class Errands:
         errand = Errand(self, sock, address, data, lesson, up)
         self._underway[errand] = None
         if self._alarm is None:
-            self._alarm = self._loop.call_later(PATIENCE_S, self._look)
+            self._alarm = self._loop.call_later(self._patience_s, self._look)
         up.answered = False
         up.flow = errand
         up.write(data[:end] + lesson.sent)
@@ -214,4 +224,4 @@ class Errands:
             if errand.seen:
                 self.hand_over(errand)
             errand.seen = True
-        self._alarm = self._loop.call_later(PATIENCE_S, self._look) if self._underway else None
+        self._alarm = self._loop.call_later(self._patience_s, self._look) if self._underway else None

@@ -49,6 +49,8 @@ STALL_S: Final = 60.0
 """Seconds for which a complete answer may wait for its taker without one byte of it being taken."""
 NOTICE_S: Final = 1.0
 """Seconds in which a peer that was told to open no more streams may still do so."""
+ERRAND_S: Final = 1.0
+"""Seconds, at most twice, after which a repeated request is watched as every other one."""
 DECLINE_S: Final = 1.0
 """Seconds for a person who still sends to see that the answer is complete."""
 _DECLINED: Final = 0.2
@@ -62,8 +64,8 @@ class Connection(Link):
         """`carrier` is the connected peer, which has spoken TLS and chosen HTTP/2."""
         super().__init__(Peer(client_side=False))
         self._front = replace(front, lessons=Lessons())  # what one connection may, no other has learned
-        self._errands = Errands(self._front, self._go_on, self._ended_errand)
-        self._underway: set[Errand] = set()
+        self._errands = Errands(self._front, self._go_on, self._ended_errand, ERRAND_S)
+        self._underway: dict[Exchange, Errand] = {}
         self._carrier = carrier
         self._server_name = server_name
         self._conversations: dict[Exchange, Conversation] = {}
@@ -110,7 +112,7 @@ class Connection(Link):
         """Ends what is going on now, telling the person the refusal where there is still a way to."""
         for conversation in list(self._conversations.values()):
             conversation.cut(refusal)
-        for errand in list(self._underway):
+        for errand in list(self._underway.values()):
             errand.cut(refusal)
         self._refuse_more()
 
@@ -182,17 +184,18 @@ class Connection(Link):
         if self._front.lessons and event.stream_ended is not None:
             errand = self._errands.begin(Mouth(exchange).as_socket(), str(self.peername[0]), opening.head)
             if errand is not None:
-                self._underway.add(errand)
+                self._underway[exchange] = errand
                 return
         self._converse(exchange, None)
 
     def _go_on(self, errand: Errand) -> None:
         """An errand becomes a conversation."""
-        self._underway.discard(errand)
-        self._converse(cast("Mouth", errand.sock).exchange, errand)
+        exchange = cast("Mouth", errand.sock).exchange
+        self._underway.pop(exchange, None)
+        self._converse(exchange, errand)
 
     def _ended_errand(self, errand: Errand) -> None:
-        self._underway.discard(errand)
+        self._underway.pop(cast("Mouth", errand.sock).exchange, None)
 
     def _converse(self, exchange: Served, errand: Errand | None) -> None:
         conversation = Conversation(self._front, exchange.inside, server_name=self._server_name)
@@ -233,8 +236,10 @@ class Connection(Link):
         )
 
     def forget(self, exchange: Exchange) -> None:
-        """The exchange is over."""
+        """The exchange is over; an errand of its own has nobody to answer, and its app is to stop."""
         super().forget(exchange)
+        if exchange in self._underway:
+            self._underway[exchange].up.abort()
         if not self._exchanges:
             self._rest_since, self._rest_s = self.loop.time(), KEPT_S
         self._leave_when_empty()

@@ -11,6 +11,7 @@ import pytest
 
 from gateway.contract.routes import Level, Protocol
 from gateway.entries.http.errand import Errands
+from gateway.entries.http2 import connection
 from tests.gateway import world
 from tests.gateway.entries.http.house import BEARER
 from tests.gateway.entries.http2.client import client
@@ -75,9 +76,13 @@ async def test_what_was_learned_on_one_connection_counts_on_no_other(tmp_path: P
         assert len(errands) == 1
 
 
-async def test_an_errand_that_takes_long_goes_on_as_a_conversation(tmp_path: Path, errands: list[bytes]) -> None:
-    """Whose person may go, and whose app hears of it."""
+@pytest.mark.parametrize("patience_s", [0.02, 60.0])
+async def test_an_errand_that_takes_long_goes_on_as_a_conversation(
+    tmp_path: Path, errands: list[bytes], monkeypatch: pytest.MonkeyPatch, patience_s: float
+) -> None:
+    """Whose person may go, and whose app hears of it; as does that of an errand."""
     gone = asyncio.Event()
+    monkeypatch.setattr(connection, "ERRAND_S", patience_s)
 
     async def app(reader: Reader, writer: Writer) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
