@@ -18,6 +18,7 @@ from gateway.core.tickets import NONCE_BYTES, Purpose, Visitor, open_sealed, sea
 from gateway.wire import identity
 from gateway.wire.ask import Ask
 from gateway.wire.bridge import Bridge
+from gateway.wire.desk import Desk
 from gateway.wire.identity import Identities
 from gateway.wire.metrics import Metrics
 from gateway.wire.tally import Tally
@@ -36,6 +37,7 @@ class Gate:
     now: Callable[[], float]
     metrics: Metrics = field(default_factory=Metrics)
     identities: Identities = field(default_factory=Identities)
+    desk: Desk = field(default_factory=Desk)
     tally: Tally = field(default_factory=lambda: Tally(None, ""))
 
     def decide(self, entry: Entry, visitor: Visitor) -> Decision:

@@ -175,7 +175,7 @@ class Conversation:
         if where is Console.CONSOLE:
             if head.target == JWKS:
                 return self._keys(head)
-            return await self._forward(head, way_to_control(self._gate))
+            return await self._forward(head, way_to_control(self._gate, self._origin.address))
         return await self._entry(head, where)
 
     # A tunnel (`starlight forward`).

@@ -73,11 +73,14 @@ def way_to_app(gate: Gate, admission: Admission) -> Way:
     )
 
 
-def way_to_control(gate: Gate) -> Way:
-    """To the console and its API. Control may be restarting: a request that may be repeated is, until it is back."""
+def way_to_control(gate: Gate, address: str) -> Way:
+    """To the console and its API, for who comes from `address`.
+
+    Control may be restarting: a request that may be repeated is, until it is back.
+    """
     return Way(
         key="control",
-        open=lambda: _open_control(gate, deadline_s=CONTROL_S),
+        open=lambda: _open_control(gate, address, deadline_s=CONTROL_S),
         host=None,
         fault=Refusal(Code.CONTROL_AWAY),
         late=Refusal(Code.CONTROL_AWAY),
@@ -101,7 +104,20 @@ async def _open_app(gate: Gate, admission: Admission) -> Stream:
         raise dial.DialFault(_refusal(Code.APP_FAULT, admission), f"the app's TLS: {fault}") from fault
 
 
-async def _open_control(gate: Gate, *, deadline_s: float) -> Stream:
+async def _open_control(gate: Gate, address: str, *, deadline_s: float) -> Stream:
+    full = gate.desk.enter(address, gate.config.limits)
+    if full is not None:
+        raise dial.DialFault(full, f"{address} holds many connections to control, or all do")
+    try:
+        stream = await _connected_to_control(gate, deadline_s)
+    except BaseException:
+        gate.desk.leave(address)
+        raise
+    stream.on_lost = lambda: gate.desk.leave(address)
+    return stream
+
+
+async def _connected_to_control(gate: Gate, deadline_s: float) -> Stream:
     # The listener is the supervisor's: while control restarts, connections wait in its backlog.
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:

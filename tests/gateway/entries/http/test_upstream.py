@@ -55,6 +55,37 @@ async def test_the_console_is_controls(tmp_path: Path) -> None:
             assert b"X-Starlight" not in body
 
 
+async def test_no_address_holds_all_connections_to_control(tmp_path: Path) -> None:
+    """Who asks for too much at once is told so, and has its room again when what it asked for has ended."""
+    release = asyncio.Event()
+
+    async def control(reader: Reader, writer: Writer) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await release.wait()
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    async with (
+        await asyncio.start_unix_server(tidy(control), tmp_path / "control.sock"),
+        open_house(tmp_path, no_app, console=True, config={"address_visits_limit": 8}) as house,
+        visit(house) as first,
+        visit(house) as second,
+        visit(house) as third,
+    ):
+        for peer in (first, second):
+            await peer.send("GET /api HTTP/1.1\nHost: 127.0.0.1\nConnection: close\n\n")
+        async with asyncio.timeout(5):
+            while sum(house.gate.desk._open.values()) < 2:
+                await asyncio.sleep(0.01)
+        await third.send("GET /api HTTP/1.1\nHost: 127.0.0.1\n\n")
+        assert (await third.response())[0] == 429
+        release.set()
+        for peer in (first, second):
+            assert (await peer.response())[0] == 204
+            await peer.rest()
+        await third.send("GET /api HTTP/1.1\nHost: 127.0.0.1\n\n")
+        assert (await third.response())[0] == 204
+
+
 async def test_the_console_is_not_served_on_an_apps_host(tmp_path: Path) -> None:
     """There its pages would share cookies and storage with the app."""
     custom = world.entry(18, host="app.example", port=8888)
