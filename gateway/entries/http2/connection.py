@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 RESETS: Final = (200.0, 30.0)
 """Streams that may end by a reset: at once, and each second. A page that is left resets all that it was loading."""
-STALL_S: Final = 60.0
+STALL_S: Final = 300.0
 """Seconds for which a complete answer may wait for its taker without one byte of it being taken."""
 NOTICE_S: Final = 1.0
 """Seconds in which a peer that was told to open no more streams may still do so."""

@@ -198,6 +198,7 @@ class Exchange(asyncio.Transport):
 
     def _end(self, trailers: Sequence[http2.Header]) -> None:
         self.sending, self.trailers = Sending.ENDING, trailers
+        self.moved_at = self._link.loop.time()  # however long it rested before: from now on it has its time
         self._link.ready(self)
 
     def _reset(self, code: ErrorCodes = ErrorCodes.INTERNAL_ERROR) -> None:

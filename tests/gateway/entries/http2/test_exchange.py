@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.entries.http2 import exchange, peer
+from gateway.entries.http2 import connection, exchange, peer
 from tests.gateway.entries.http2.client import client
 from tests.gateway.entries.http2.house import echo_bodies, holds, open_https_house, says
 
@@ -302,8 +302,6 @@ async def test_a_slow_app_stops_the_uploader(tmp_path: Path) -> None:
 
 async def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is complete, and waits in vain for a window: after a while its stream is reset."""
-    from gateway.entries.http2 import connection
-
     monkeypatch.setattr(connection, "STALL_S", 0.1)
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789"
     async with open_https_house(tmp_path, says(answer)) as house, client(house, window=4) as person:
@@ -343,3 +341,35 @@ def test_what_may_wait_is_less_than_a_few_reads() -> None:
     """The figures that bound a connection's memory."""
     assert exchange.OUT_LOW < exchange.OUT_HIGH <= 64 * 1024
     assert peer.STREAM_WINDOW <= peer.CONNECTION_WINDOW <= 1024 * 1024
+
+
+async def test_an_answer_that_ends_after_a_long_rest_has_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is counted against its taker is the time since then."""
+    go_on, served = asyncio.Event(), []
+    begin = connection.Served.begin
+
+    def noted(self: connection.Served) -> None:
+        served.append(self)
+        begin(self)
+
+    async def app(reader: Reader, writer: Writer) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
+        await go_on.wait()
+        writer.write(b"56789")
+        await writer.drain()
+
+    monkeypatch.setattr(connection.Served, "begin", noted)
+    async with open_https_house(tmp_path, app) as house, client(house, window=5) as person:
+        person.acknowledges = False
+        number = await person.ask()
+        await person.until(lambda: person.bodies[number] == b"01234")
+        served[0].moved_at -= 2 * connection.STALL_S
+        go_on.set()
+        await holds(lambda: served[0].sending is exchange.Sending.ENDING)
+        await asyncio.sleep(0.2)  # the sweep has come by
+        person.h2.increment_flow_control_window(5, number)
+        await person.flush()
+        assert await person.answer(number) == ("200", b"0123456789")
