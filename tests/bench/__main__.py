@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import h2, http, idle, install, latency, size, tcp, tls
+from tests.bench import h2, http, idle, install, latency, size, ssh, tcp, tls
 from tests.bench.load import Echo, Figures, measure, visit
 from tests.system.product import Product
 
@@ -28,6 +28,7 @@ ROWS = {
     "idle": idle.main,
     "size": size.main,
     "h2": h2.main,
+    "ssh": ssh.main,
 }
 FOR_S = 4.0
 CLIENTS = 16
