@@ -16,8 +16,9 @@ OpenPage = Callable[..., Visit]
 
 @pytest.fixture(scope="session")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    """The platform, started as a person starts it; its jobs end with it."""
-    instance = Product(tmp_path_factory.mktemp("console") / "var")
+    """The platform, started as a person starts it; its jobs end with it. No authority answers at its directory."""
+    told = {"STARLIGHT_ACME_DIRECTORY": "https://127.0.0.1:9/directory", "STARLIGHT_ACME_TERMS_AGREED": "1"}
+    instance = Product(tmp_path_factory.mktemp("console") / "var", told)
     instance.start()
     yield instance
     instance.stop()

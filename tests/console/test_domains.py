@@ -72,3 +72,37 @@ def test_the_manuals_form_gives_an_entry_its_domain(
     renew.locator("input[type=file]").nth(1).set_input_files(key)
     renew.get_by_role("button", name="确定").click()
     expect(card.locator(".chip.amber")).to_have_count(0, timeout=15_000)
+
+
+def test_a_certificate_is_asked_for_and_an_administrator_confirms_the_domain(
+    open_page: OpenPage, newcomer: Person, admin: Person, job: dict[str, Any]
+) -> None:
+    """No files then; which forward is missing, what the authority said, the way on; the administrator's word last."""
+    visit = open_page(newcomer, f"/jobs/{job['id']}")
+    page = visit.page
+    page.get_by_role("button", name="添加访问入口").click()
+    dialog = page.get_by_role("dialog", name="添加访问入口")
+    dialog.get_by_label("名称", exact=True).fill("web")
+    dialog.get_by_role("textbox", name="目的端口").fill("8000")
+    dialog.locator(".el-select").first.click()
+    page.get_by_role("option", name="https", exact=True).click()
+    dialog.get_by_role("textbox", name="自定义域名").fill("made.example.org")
+    dialog.get_by_text("自动签发（ACME）").click()
+    expect(dialog.locator("input[type=file]")).to_have_count(0)
+    expect(dialog.get_by_text("尚缺端口转发")).to_contain_text("80 端口")
+    dialog.locator(".el-form-item", has_text="域名验证方式").locator(".el-select").click()
+    page.get_by_role("option", name="DNS 记录（dns-01）").click()
+    expect(dialog.get_by_text("尚缺端口转发")).to_have_count(0)
+    dialog.get_by_role("button", name="确定").click()
+    card = page.locator("li.card", has_text="made.example.org")
+    expect(card.get_by_role("button", name="立即重试")).to_be_visible(timeout=20_000)
+    expect(card).to_contain_text("签发机构说")
+    assert visit.accessible() == []
+    theirs = open_page(admin, f"/jobs/{job['id']}", language="en", viewport={"width": 390, "height": 844})
+    card = theirs.page.locator("li.card", has_text="made.example.org")
+    card.get_by_role("button", name="Confirm the owner").click()
+    asking = theirs.page.get_by_role("dialog", name="Confirm whose the domain is")
+    asking.get_by_role("button", name="Confirm the owner").click()
+    expect(card.get_by_role("button", name="Confirm the owner")).to_have_count(0, timeout=15_000)
+    assert newcomer.entry(job, "web")["domain_state"]["proof"] == "admin"
+    assert card.evaluate("card => card.scrollWidth - card.clientWidth") <= 0
