@@ -75,6 +75,7 @@ class Settings:
     max_visits_per_entry: int
     max_visits_per_address: int
     max_jobs_per_user: int
+    ssh_idle_s: float | None
     insecure_http: bool
     uid_base: int | None
     acme_directory: str
@@ -165,6 +166,7 @@ def read_settings(environ: Mapping[str, str], file: Path | None = None) -> Setti
         max_visits_per_entry=source.take("max_visits_per_entry", values.visits, 4096),
         max_visits_per_address=source.take("max_visits_per_address", values.visits, 2048),
         max_jobs_per_user=source.take("max_jobs_per_user", values.jobs, 100),
+        ssh_idle_s=source.take("ssh_idle_s", values.seconds, None),
         insecure_http=insecure,
         uid_base=source.take("uid_base", values.uid, None),
         acme_directory=source.take("acme_directory", values.secure_url, ""),

@@ -56,6 +56,7 @@ class GatewayConfig:
     console_name: str = "console.localhost"
     insecure_http: bool = False
     max_stale_s: float = 300.0
+    ssh_idle_s: float | None = None
     feed_key: bytes | None = field(default=None, repr=False)
     lifeline_fd: int | None = None
     dial_s: float = 10.0
@@ -108,6 +109,7 @@ def read_config(argv: Sequence[str], environ: Mapping[str, str]) -> GatewayConfi
         console_name=source.take("CONSOLE_NAME", str, "console.localhost"),
         insecure_http=source.take("INSECURE_HTTP", _switch, False),
         max_stale_s=source.take("MAX_STALE_S", float, 300.0),
+        ssh_idle_s=source.take("SSH_IDLE_S", float, None),
         feed_key=source.take("FEED_KEY", _key, None),
         lifeline_fd=source.take("LIFELINE_FD", int, None),
         visits_limit=source.take("MAX_VISITS", int, 8192),

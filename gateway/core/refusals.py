@@ -51,6 +51,7 @@ class Code(StrEnum):
     BUSY = "gateway_busy"
     WITHDRAWN = "withdrawn"
     CUT = "visit_cut"
+    IDLE = "idle"
     UPSTREAM_LOST = "upstream_lost"
     RESTARTING = "gateway_restarting"
 
@@ -315,6 +316,13 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         "The job's owner or an administrator ended this connection.",
         "如仍有权限，可以重新连接。",
         "You may connect again if you still have the right to.",
+    ),
+    Code.IDLE: Sentence(
+        403,
+        "连接长时间没有数据往来，已被断开。",
+        "Nothing went over this connection for so long that it was ended.",
+        "请重新连接；作业不受影响。",
+        "Connect again; the job goes on.",
     ),
     Code.UPSTREAM_LOST: Sentence(
         502,

@@ -57,6 +57,8 @@ def test_defaults_are_the_documented_ones() -> None:
         ("MAX_VISITS_PER_ENTRY", "8", "max_visits_per_entry", 8),
         ("MAX_VISITS_PER_ADDRESS", "7", "max_visits_per_address", 7),
         ("MAX_JOBS_PER_USER", "6", "max_jobs_per_user", 6),
+        ("SSH_IDLE_S", "600", "ssh_idle_s", 600.0),
+        ("SSH_IDLE_S", "", "ssh_idle_s", None),
         ("UID_BASE", "60000", "uid_base", 60000),
         ("DATA_DIR", "/srv/starlight", "data_dir", Path("/srv/starlight")),
         ("HTTP_PORT", "", "http_port", 8888),

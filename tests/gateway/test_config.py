@@ -42,6 +42,7 @@ def test_everything_that_can_be_told() -> None:
             "STARLIGHT_CONSOLE_NAME": "console.example",
             "STARLIGHT_INSECURE_HTTP": "1",
             "STARLIGHT_MAX_STALE_S": "60.0",
+            "STARLIGHT_SSH_IDLE_S": "600.0",
             "STARLIGHT_FEED_KEY": "00" * 32,
             "STARLIGHT_LIFELINE_FD": "9",
         },
@@ -65,6 +66,7 @@ def test_everything_that_can_be_told() -> None:
         console_name="console.example",
         insecure_http=True,
         max_stale_s=60.0,
+        ssh_idle_s=600.0,
         feed_key=bytes(32),
         lifeline_fd=9,
     )

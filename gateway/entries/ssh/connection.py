@@ -164,6 +164,8 @@ class Attendant(asyncssh.SSHServer):
         self._guest = Guest(self._gate, self._connection, visitor, routing, self.address, self._tasks, home_key)
         if home_key is not None:
             self._guest.spawn(self._guest.watch(self._house.home_keys))
+        if (idle_s := self._gate.config.ssh_idle_s) is not None:
+            self._guest.spawn(self._guest.end_when_idle(idle_s))
 
     def _named_login(self) -> Login:
         assert self._sign_in.login is not None  # asyncssh begins with begin_auth
@@ -238,7 +240,7 @@ class Attendant(asyncssh.SSHServer):
             arrival = Arrival(self.address, outer=Outer(guest.visitor, guest.home_key, wanted))
             guest.spawn(attend(self._house, far, arrival))
             with near:
-                yield near, lambda _inward, _outward: None  # the inner channels count for themselves
+                yield near, guest.count
 
         return reach
 

@@ -24,6 +24,7 @@ from gateway.wire.visits import Visit
 log = logging.getLogger(__name__)
 
 _LAST_WORDS_S: Final = 1.0
+_IDLE_LOOK_S: Final = 15.0
 CHANNELS_LIMIT: Final = 512
 """Channels of one connection, sessions and forwards together."""
 
@@ -54,7 +55,8 @@ class Guest:
         self.routing, self.address = routing, address
         self.home_key = home_key
         self.conditions = UNCONDITIONAL if home_key is None else home_key.line.conditions
-        self._withdrawn = False
+        self._ending: Refusal | None = None
+        self._moved = 0
         self._visits: set[Visit] = set()
         self._tasks = tasks
         self._running: set[asyncio.Task[None]] = set()
@@ -90,6 +92,7 @@ class Guest:
                     yield visit
                 finally:
                     self._visits.discard(visit)
+                    self._moved += 1 + sum(visit.counts())  # a visit that came and went is no silence
         except TimeoutError:
             if not why:
                 raise
@@ -100,15 +103,32 @@ class Guest:
         while self.home_key is not None:
             await asyncio.sleep(FRESH_S)
             if await home_keys.gone(self.home_key, self.address):
-                self._withdrawn = True
-                for visit in list(self._visits):
-                    entry = visit.admission.entry
-                    visit.end(Refusal(Code.WITHDRAWN, entry.job_id, entry.name))
-                await asyncio.sleep(_LAST_WORDS_S)
-                self.connection.disconnect(
-                    asyncssh.DISC_BY_APPLICATION, sentence(Refusal(Code.WITHDRAWN), self.language)
-                )
+                await self._end(Code.WITHDRAWN)
                 return
+
+    async def end_when_idle(self, idle_s: float) -> None:
+        """Ends the connection once no byte has gone either way, over any of its channels, for `idle_s` seconds."""
+        loop = asyncio.get_running_loop()
+        seen, since = -1, loop.time()
+        while loop.time() - since < idle_s:
+            await asyncio.sleep(min(idle_s / 4, _IDLE_LOOK_S))
+            moved = self._moved + sum(sum(visit.counts()) for visit in self._visits)
+            if moved != seen:
+                seen, since = moved, loop.time()
+        await self._end(Code.IDLE)
+
+    def count(self, inward: int, outward: int) -> None:
+        """Bytes that went over the connection and belong to no visit of its own: a jump's."""
+        self._moved += inward + outward
+
+    async def _end(self, code: Code) -> None:
+        """Cuts every visit, lets the person read why, and ends the connection. Nothing is opened meanwhile."""
+        self._ending = Refusal(code)
+        for visit in list(self._visits):
+            entry = visit.admission.entry
+            visit.end(Refusal(code, entry.job_id, entry.name))
+        await asyncio.sleep(_LAST_WORDS_S)
+        self.connection.disconnect(asyncssh.DISC_BY_APPLICATION, sentence(self._ending, self.language))
 
     def leave(self) -> None:
         """Ends all work: the connection is gone."""
@@ -117,14 +137,14 @@ class Guest:
 
     def full(self) -> Refusal | None:
         """Why no further channel may be opened, if so."""
-        if self._withdrawn:
-            return Refusal(Code.WITHDRAWN)
+        if self._ending is not None:
+            return self._ending
         visits, limit = len(self.gate.visits), self.gate.config.visits_limit
         return Refusal(Code.BUSY) if visits >= limit or self.connection.channel_count >= CHANNELS_LIMIT else None
 
     def known(self) -> bool:
         """Whether the person and the credential that they signed in with still stand."""
-        if self._withdrawn:
+        if self._ending is not None:
             return False
         grounds = (user_ground(self.visitor.user_id or 0), *self.visitor.grounds)
         return all(self.gate.table.stands(ground, self.gate.now()) for ground in grounds)

@@ -186,3 +186,29 @@ async def test_rekeying_loses_nothing(tmp_path: Path) -> None:
     blob = bytes(range(256)) * 32 * 1024
     async with world(tmp_path, *lone_job()) as made:
         assert (await made.ssh("cat", options=("-o", "RekeyLimit=1M"), stdin=blob)).out == blob
+
+
+TRICKLE = "for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.4; done"
+
+
+async def test_an_idle_connection_ends_with_a_sentence_and_one_in_use_does_not(tmp_path: Path) -> None:
+    """B57: silence is cut, with its reason; a slow transfer, a tunnel in use and a jump with a slow command go on."""
+    async with world(tmp_path, *lone_job(), idle_s=1.5) as made, app(greet) as port, asyncio.TaskGroup() as tasks:
+        silent = tasks.create_task(made.ssh("sleep 60"))
+        slow = tasks.create_task(made.ssh(TRICKLE))
+        async with await made.client() as tunnel, await made.client() as outer:
+            inner = await asyncssh.connect(
+                "jupyter-17", tunnel=outer, username="alice", known_hosts=None, config=None, client_keys=[]
+            )
+            behind = tasks.create_task(inner.run(TRICKLE))
+            for _ in range(8):
+                reader, writer = await tunnel.open_connection("localhost", port)
+                assert await reader.readline() == b"hello\n"
+                writer.close()
+                await asyncio.sleep(0.4)
+            assert (await behind).exit_status == 0
+            inner.close()
+        assert (await slow).out.split() == [b"%d" % number for number in range(1, 9)]
+        done = await silent
+        assert (done.status, "没有数据往来" in done.err) == (255, True)
+        await asyncio.wait_for(made.visits.wait_none(), 5)

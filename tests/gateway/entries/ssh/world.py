@@ -139,7 +139,7 @@ def lone_job(job_id: str = "jupyter-17", *, name: str = "训练", number: int = 
 
 @contextlib.asynccontextmanager
 async def world(
-    tmp_path: Path, *records: Record, entry_port: bool = False, narrow: bool = False
+    tmp_path: Path, *records: Record, entry_port: bool = False, narrow: bool = False, idle_s: float | None = None
 ) -> AsyncIterator[World]:
     """A gateway that serves ssh, with Alice, Bob, their keys and these records; `narrow`: the kernel buffers little."""
     home = tmp_path / "home"
@@ -173,7 +173,7 @@ async def world(
         port = listener.getsockname()[1]
         config = GatewayConfig(
             role=Role.SSH, name="ssh-0", run_dir=tmp_path, state_dir=tmp_path, assets_dir=tmp_path, dial_s=5, drain_s=1,
-            ssh_port=0 if entry_port else port,
+            ssh_port=0 if entry_port else port, ssh_idle_s=idle_s,
         )  # fmt: skip
         visits, bridge = Visits("ssh-0"), FakeBridge(tmp_path, home)
         gate = Gate(config, table, visits, Bridge(tmp_path, lambda: NOW), Ask(asking), lambda: NOW)
