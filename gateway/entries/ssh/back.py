@@ -2,7 +2,8 @@
 
 The sockets listen inside the job, where the bridge made them; the connections that come to them are
 accepted here, each gets a channel to the client, and none waits for another. A listener is a visit
-of its own and ends with it; told to close, it lets the connections that it has go on.
+of its own and ends with it; told to close, it lets the connections that it has go on. Each of these
+is a visit, too: there is room for as many as for connections the other way.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from gateway.core.decide import Admission
 from gateway.entries.ssh.forward import Forward, Reached, admitted, refused
 from gateway.entries.ssh.guest import Cut, Guest
 from gateway.wire.bridge import DialFault, Listening
-from gateway.wire.relay import Count
 
 _RETRY_S: Final = 0.2
 
@@ -77,12 +77,12 @@ async def _serve(guest: Guest, where: Mapping[str, Any], kind: Kind, opened: asy
         if guest.full() is not None:
             return
         admission = admitted(guest)
-        async with guest.visit(admission, "ssh-listen") as visit:
+        async with guest.visit(admission, "ssh-listen"):
             with await _listening(guest, admission, where) as listening:
                 guest.routing.entered(admission)
                 stopped = asyncio.Event()
                 opened.set_result(Listener(_port(listening), stopped.set))
-                await _accept_until(stopped, guest, listening, kind, visit.count)
+                await _accept_until(stopped, guest, admission, listening, kind)
     except (Cut, asyncssh.ChannelOpenError):
         return  # who asked is told no; who listens already has the connections ended
     finally:
@@ -108,10 +108,10 @@ class Lending:
         self._listening.close()
 
 
-async def lend(guest: Guest, admission: Admission, where: Mapping[str, Any], kind: Kind, count: Count) -> Lending:
+async def lend(guest: Guest, admission: Admission, where: Mapping[str, Any], kind: Kind) -> Lending:
     """Begins to listen beside a session. Raises DialFault when it cannot."""
     listening = await guest.gate.bridge.listen(admission, where, deadline_s=guest.gate.config.dial_s)
-    return Lending(listening, guest.spawn(_accept_until(asyncio.Event(), guest, listening, kind, count)))
+    return Lending(listening, guest.spawn(_accept_until(asyncio.Event(), guest, admission, listening, kind)))
 
 
 async def _listening(guest: Guest, admission: Admission, where: Mapping[str, Any]) -> Listening:
@@ -126,11 +126,14 @@ def _port(listening: Listening) -> int:
     return port if isinstance(port, int) else 0
 
 
-async def _accept_until(stopped: asyncio.Event, guest: Guest, listening: Listening, kind: Kind, count: Count) -> None:
+async def _accept_until(
+    stopped: asyncio.Event, guest: Guest, admission: Admission, listening: Listening, kind: Kind
+) -> None:
     """Serves what comes until told to stop, and what came before to its end."""
     async with asyncio.TaskGroup() as tasks:
         accepting = [
-            tasks.create_task(_accept(sock, tasks, guest, kind, _port(listening), count)) for sock in listening.sockets
+            tasks.create_task(_accept(sock, tasks, guest, admission, kind, _port(listening)))
+            for sock in listening.sockets
         ]
         await stopped.wait()
         for task in accepting:
@@ -139,7 +142,7 @@ async def _accept_until(stopped: asyncio.Event, guest: Guest, listening: Listeni
 
 
 async def _accept(
-    listener: socket.socket, tasks: asyncio.TaskGroup, guest: Guest, kind: Kind, port: int, count: Count
+    listener: socket.socket, tasks: asyncio.TaskGroup, guest: Guest, admission: Admission, kind: Kind, port: int
 ) -> None:
     while True:
         try:
@@ -149,17 +152,26 @@ async def _accept(
             continue
         origin = (str(address[0]), int(address[1])) if isinstance(address, tuple) else ("", 0)
         if guest.full() is None:
-            tasks.create_task(_carry(guest, sock, kind[0], kind[1](port, origin), count))
+            tasks.create_task(_carry(guest, admission, sock, kind[0], kind[1](port, origin)))
         else:
             sock.close()
 
 
-async def _carry(guest: Guest, sock: socket.socket, name: bytes, fields: tuple[bytes, ...], count: Count) -> None:
-    """One connection, over a channel of its own. Whatever goes wrong with it is its end and nothing more."""
+async def _carry(
+    guest: Guest, admission: Admission, sock: socket.socket, name: bytes, fields: tuple[bytes, ...]
+) -> None:
+    """One connection, over a channel of its own. Whatever goes wrong with it is its end and nothing more.
+
+    The admission is that of the visit around, which is cut, with all that came, when the right is gone.
+    """
 
     @asynccontextmanager
     async def reach() -> AsyncIterator[Reached]:
-        with sock:
-            yield sock, count
+        try:
+            with sock:
+                async with guest.visit(admission, "ssh-back") as visit:
+                    yield sock, visit.count
+        except Cut as cut:
+            raise refused(guest, cut.refusal) from None
 
     await guest.guarded(Forward(guest, reach).back(name, fields))

@@ -16,7 +16,6 @@ from gateway.core.decide import Admission
 from gateway.entries.ssh import back
 from gateway.entries.ssh.guest import Guest
 from gateway.wire.bridge import DialFault
-from gateway.wire.visits import Visit
 
 _PROTOCOL: Final = b"MIT-MAGIC-COOKIE-1"
 _COOKIE: Final = re.compile(rb"(?:[0-9a-fA-F]{2}){1,64}")
@@ -40,27 +39,25 @@ def display(protocol: bytes, cookie: bytes, screen: int) -> Display | None:
 
 
 @asynccontextmanager
-async def agent_lent(guest: Guest, admission: Admission, visit: Visit) -> AsyncIterator[dict[str, str]]:
+async def agent_lent(guest: Guest, admission: Admission) -> AsyncIterator[dict[str, str]]:
     """The client's agent on a socket of the job, and the variable that names it."""
-    async with _lent(guest, admission, visit, {"agent": True}, back.AGENT) as told:
+    async with _lent(guest, admission, {"agent": True}, back.AGENT) as told:
         yield _named({"SSH_AUTH_SOCK": told.get("path")})
 
 
 @asynccontextmanager
-async def display_lent(
-    guest: Guest, admission: Admission, visit: Visit, wanted: Display
-) -> AsyncIterator[dict[str, str]]:
+async def display_lent(guest: Guest, admission: Admission, wanted: Display) -> AsyncIterator[dict[str, str]]:
     """The client's display as one of the job's own, and the variables that name it and the file with its cookie."""
-    async with _lent(guest, admission, visit, {"display": asdict(wanted)}, back.X11) as told:
+    async with _lent(guest, admission, {"display": asdict(wanted)}, back.X11) as told:
         yield _named({"DISPLAY": told.get("display"), "XAUTHORITY": told.get("xauthority")})
 
 
 @asynccontextmanager
 async def _lent(
-    guest: Guest, admission: Admission, visit: Visit, where: dict[str, Any], kind: back.Kind
+    guest: Guest, admission: Admission, where: dict[str, Any], kind: back.Kind
 ) -> AsyncIterator[dict[str, Any]]:
     try:
-        lending = await back.lend(guest, admission, where, kind, visit.count)
+        lending = await back.lend(guest, admission, where, kind)
     except DialFault:
         yield {}
         return

@@ -191,7 +191,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
             return await self._cut(cut.refusal)
 
     async def _inside(self, admission: Admission, visit: Visit) -> Exit:
-        async with self._lent(admission, visit) as env, await self._open(admission, env) as frames:
+        async with self._lent(admission) as env, await self._open(admission, env) as frames:
             self._guest.routing.entered(admission)
             try:
                 ending = await join(self._inlet, self._outlet, frames, visit)
@@ -202,14 +202,14 @@ class Session(asyncssh.SSHServerSession[bytes]):
         return ending or CUT
 
     @asynccontextmanager
-    async def _lent(self, admission: Admission, visit: Visit) -> AsyncIterator[dict[str, str]]:
+    async def _lent(self, admission: Admission) -> AsyncIterator[dict[str, str]]:
         """The agent and the display that the client offers, and the variables by which programs find them."""
         env: dict[str, str] = {}
         async with AsyncExitStack() as lent:
             if self._agent:
-                env |= await lent.enter_async_context(agent_lent(self._guest, admission, visit))
+                env |= await lent.enter_async_context(agent_lent(self._guest, admission))
             if self._display is not None:
-                env |= await lent.enter_async_context(display_lent(self._guest, admission, visit, self._display))
+                env |= await lent.enter_async_context(display_lent(self._guest, admission, self._display))
             yield env
 
     async def _open(self, admission: Admission, lent: dict[str, str]) -> Frames:

@@ -6,11 +6,13 @@ import re
 import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import asyncssh
 import pytest
 
+from gateway.contract.routes import Entry, EntryLimits
 from tests.gateway.entries.ssh.world import World, lone_job, run, world
 
 
@@ -72,6 +74,28 @@ async def test_any_free_port_is_told_and_works(tmp_path: Path) -> None:
         port = await allocated(ssh)
         assert await asyncio.gather(*(said(port) for _ in range(20))) == [b"hello\n100000\n"] * 20
         assert [visit.protocol for visit in made.visits.live().values()] == ["ssh-listen"]
+
+
+async def test_each_connection_is_a_visit(tmp_path: Path) -> None:
+    """Of the job's entry; where there is no room for more, the job's program sees its connection end."""
+    job, entry = lone_job()
+    assert isinstance(entry, Entry)
+    async with (
+        world(tmp_path, job, replace(entry, limits=EntryLimits(connections=4))) as made,
+        service() as local,
+        background(made, "-R", f"0:127.0.0.1:{local}") as ssh,
+    ):
+        port = await allocated(ssh)
+        came = [await asyncio.open_connection("127.0.0.1", port) for _ in range(6)]
+        answers = await asyncio.gather(*(reader.readline() for reader, _ in came))
+        assert sorted(answers) == [b"", b"", b"", b"hello\n", b"hello\n", b"hello\n"]
+        kinds = sorted(visit.protocol for visit in made.visits.live().values())
+        assert kinds == ["ssh-back", "ssh-back", "ssh-back", "ssh-listen"]
+        for _, writer in came:
+            writer.close()
+        async with asyncio.timeout(5):
+            while len(made.visits) > 1:
+                await asyncio.sleep(0.01)
 
 
 async def test_the_listener_ends_with_its_connection(tmp_path: Path) -> None:
