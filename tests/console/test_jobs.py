@@ -131,3 +131,13 @@ def test_history_is_grouped_by_cluster(open_page: OpenPage, newcomer: Person) ->
     visit = open_page(newcomer, "/jobs/history")
     expect(visit.page.get_by_role("rowheader", name=re.compile("集群 local"))).to_be_visible()
     expect(visit.page.get_by_role("row", name=re.compile("done"))).to_contain_text("已结束")
+
+
+def test_days_are_picked_in_the_pages_own_language(open_page: OpenPage, newcomer: Person) -> None:
+    """Whatever language the browser speaks; what is picked stands in the address."""
+    page = open_page(newcomer, "/jobs/history", locale="en-US").page
+    page.get_by_label("提交时间不早于").click()
+    panel = page.locator(".el-picker-panel:visible")
+    expect(panel.locator("th").first).to_have_text("日")
+    panel.locator("td.available").first.click()
+    expect(page).to_have_url(re.compile(r"from=\d{4}-\d{2}-01"))
