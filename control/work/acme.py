@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from certs.acme import dns_record, new_key, received, request_pem
 from certs.check import CheckFault
-from control.domain.acme import Complaint, Method, wait_s
+from control.domain.acme import HOUR_S, Complaint, Method, wait_s
 from control.domain.events import EventCode, EventKind, NewEvent
 from control.domain.instants import rfc3339
 from control.runtimes.acme import Account, AcmeAuthority, Offer, OrderSeen, RefusedError
@@ -41,6 +41,7 @@ _BATCH: Final = 100
 _STEPS: Final = 12
 """Steps that follow each other at once; an order that takes more waits for its next turn."""
 _POLL_S: Final = 1.0
+_LONGEST_POLL_S: Final = 15.0
 _ACKNOWLEDGE_S: Final = 0.2
 """Until gateways are asked again whether they hold the challenge."""
 _RECORD_S: Final = 60.0
@@ -140,7 +141,7 @@ class Acme:
             case "invalid":
                 raise RefusedError(_why(seen, row.method))
             case _:
-                await self._wait(row, seen.again_s)
+                await self._wait(row, min(seen.again_s, HOUR_S))
 
     async def _account(self) -> Account:
         """Our account, registered when it is not yet. Its key lies in the database before the authority hears of it."""
@@ -190,7 +191,8 @@ class Acme:
         if offer.status in _ENDS:
             raise RefusedError(offer.complaint or _why(seen, row.method))
         if offer.status != "pending" or row.answered_at is not None:
-            await self._wait(row, _POLL_S)
+            waited_s = self._now() - (row.answered_at or self._now())
+            await self._wait(row, min(max(_POLL_S, waited_s / 3), _LONGEST_POLL_S))
         elif row.token != offer.token:
             await self._show(row, offer)
         elif await self._stands(row, offer):

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from control.domain.people import FAILURE_WINDOW_S
-from control.store import clients, feed, jobs, leases, people, shares, signin
+from control.store import acme, clients, feed, jobs, leases, people, shares, signin
 from control.store.engine import Database
 from control.store.tables import Grant, HopCode, Session, Token
 
@@ -33,6 +33,7 @@ class Sweep:
             await _end_rights(session, now)
             await session.execute(delete(HopCode).where(HopCode.expires_at <= now))
             await signin.clear_failures(session, now - FAILURE_WINDOW_S)
+            await acme.let_go(session, now)
             await jobs.forget_ended(session, now - ENDED_KEPT_S, now)
             await leases.clear_expired(session, now - _LEASES_KEPT_S)
             await feed.compact(session, now)

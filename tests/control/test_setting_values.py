@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from control import setting_values as values
-from control.setting_values import PortRange
+from control.setting_values import NameServer, PortRange
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,10 @@ from control.setting_values import PortRange
         (values.password, "x" * 1024, "x" * 1024),
         (values.database, "sqlite:////srv/x.db", "sqlite+aiosqlite:////srv/x.db"),
         (values.switch, "Yes", True),
+        (values.secure_url, "https://acme.test:14000/dir", "https://acme.test:14000/dir"),
+        (values.mail_address, " ops@example.org ", "ops@example.org"),
+        (values.name_servers, "::1", (NameServer("::1", 53),)),
+        (values.name_servers, "127.0.0.1:5353,[::1]:54", (NameServer("127.0.0.1", 5353), NameServer("::1", 54))),
     ],
 )
 def test_the_edges_that_are_in(read: Callable[[str], object], text: str, value: object) -> None:
@@ -50,6 +54,12 @@ def test_the_edges_that_are_in(read: Callable[[str], object], text: str, value: 
         (values.password, "x" * 1025),
         (values.database, "starlight.db"),
         (values.switch, "2"),
+        (values.secure_url, "http://acme.test/dir"),
+        (values.secure_url, "https://me@acme.test/dir"),
+        (values.mail_address, "a@b, c@d"),
+        (values.name_servers, "127.0.0.1:0"),
+        (values.name_servers, "[::1]"),
+        (values.name_servers, "127.0.0.1,"),
     ],
 )
 def test_the_edges_that_are_out(read: Callable[[str], object], text: str) -> None:

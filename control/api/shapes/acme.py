@@ -65,6 +65,9 @@ _FORWARD: Final = Sentence(
     "Port {world} of {public} has to be forwarded to the platform's port {ours} (STARLIGHT_{setting}), or the "
     "authority finds nothing; ask the administrator.",
 )
+_OFF: Final = Sentence(
+    "平台已停用自动签发，请上传证书。", "Certificates are no longer made by themselves here; upload one."
+)
 _SETTINGS: Final = {Method.HTTP: "ACME_HTTP_PORT", Method.TLS: "ACME_TLS_PORT"}
 _PUBLIC: Final = Sentence("平台的公网地址", "the platform's public address")
 _STAGES: Final[dict[Stage, Sentence]] = {
@@ -116,7 +119,7 @@ def print_acme(seen: EntrySeen, language: Language, settings: Settings) -> AcmeS
         "next": _minute(order.due_at),
         "complaint": complaint.get("detail", ""),
     }
-    message = _STAGES[now].say(language, said)
+    message = (_STAGES[now] if settings.acme_directory else _OFF).say(language, said)
     if now in (Stage.WAITING, Stage.FAILED):
         message = " ".join([message, *_forward(order.method, settings, language)])
     return AcmeState(

@@ -102,6 +102,23 @@ async def test_a_pair_that_was_given_serves_its_entry_and_the_next_one(db: Datab
         assert row.due_at == NOW
 
 
+async def test_an_end_is_warned_of_when_the_next_certificate_is_late(db: Database, asked: tuple[int, int]) -> None:
+    """Not while it renews itself: before it is due, and for a day after; a refusal makes it a matter for its owner."""
+    _, owner = asked
+    leaf = CA.leaf(NAME, days=5)
+    pair = received(leaf.pem + CA.intermediate.pem, leaf.key_pem(), NAME, now=CA.now)
+    async with db.write() as session:
+        assert await domains.ending(session, NOW + 30 * DAY_S, NOW) == []  # no certificate yet
+        row = await session.get_one(AcmeOrder, (owner, NAME))
+        await acme.given(session, VAULT, row, pair, NOW)
+        assert row.renew_at is not None
+        assert await domains.ending(session, NOW + 30 * DAY_S, NOW) == []
+        assert len(await domains.ending(session, NOW + 30 * DAY_S, row.renew_at + 1.5 * DAY_S)) == 1
+        row.failures = 1
+        await session.flush()
+        assert len(await domains.ending(session, NOW + 30 * DAY_S, NOW)) == 1
+
+
 async def test_one_account_for_one_authority(db: Database) -> None:
     """Its key can be opened here alone."""
     async with db.write() as session:

@@ -97,3 +97,15 @@ def test_with_another_uid_base_everything_changes_hands(tmp_path: Path) -> None:
     assert Path("/etc/passwd").stat().st_uid == 0
     assert (data / "gateway").stat().st_uid == 50002
     assert mode(data) == 0o711
+
+
+def test_an_authoritys_bundle_is_copied_to_where_control_can_read_it(tmp_path: Path) -> None:
+    """It may lie where only the starter can; one that cannot be read stops the start."""
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_text("PEM")
+    settings = made(tmp_path / "data", STARLIGHT_ACME_CA_BUNDLE=str(bundle))
+    assert settings.acme_trusted is not None
+    assert settings.acme_trusted.read_text() == "PEM"
+    bundle.unlink()
+    with pytest.raises(FileNotFoundError, match="bundle"):
+        made(tmp_path / "data", STARLIGHT_ACME_CA_BUNDLE=str(bundle))

@@ -38,6 +38,17 @@ def test_a_lent_listener_accepts_and_the_owner_keeps_its_own(listeners: Listener
                 lent.accept()[0].close()
 
 
+def test_ports_for_certificate_authorities_are_bound_when_they_are_named(listeners: Listeners) -> None:
+    """One of its own is; one that is the entries' is not bound twice."""
+    found = dict(zip((*PORT_NAMES, "ACME_HTTP"), free_ports(len(PORT_NAMES) + 1), strict=True))
+    told = {f"STARLIGHT_{name}_PORT": str(port) for name, port in found.items()}
+    listeners.bind_ports(read_settings(told | {"STARLIGHT_ACME_TLS_PORT": str(found["HTTPS"])}))
+    with socket.socket(fileno=listeners.lend("acme_http")) as lent:
+        assert lent.getsockname()[1] == found["ACME_HTTP"]
+    with pytest.raises(KeyError):
+        listeners.lend("acme_tls")
+
+
 def test_a_random_port_is_bound_once_and_given_up(listeners: Listeners) -> None:
     """Reserving twice is one binding; after release another program can have the port."""
     (port,) = free_ports(1)
