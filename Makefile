@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: start stop clean test test-all lint bench fuzz set-up-start set-up-test set-up-judges set-up-fuzz
+.PHONY: start stop clean test test-all lint bench fuzz soak set-up-start set-up-test set-up-judges set-up-fuzz
 
 start: set-up-start
 	@exec $(BIN)/starlight up $(ARGS)
@@ -30,6 +30,9 @@ bench: set-up-test
 
 fuzz: set-up-fuzz
 	@exec .build/fuzz/bin/python -m tests.fuzz $(ARGS)
+
+soak: set-up-test
+	@exec $(BIN)/python -m tests.soak $(ARGS)
 
 set-up-start:
 	@exec scripts/set-up.sh start

@@ -214,6 +214,7 @@ class Product:
     def kill(self, name: str) -> int:
         """kill -9 of one process; returns the pid it had."""
         pid = self.pid(name)
+        assert pid > 0, f"{name} does not run"  # 0 would be this process and all of its group
         os.kill(pid, signal.SIGKILL)
         return pid
 

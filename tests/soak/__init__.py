@@ -1,0 +1,1 @@
+"""A long run: connections of every kind, opened and ended in every order, with kills and withdrawals (`make soak`)."""
