@@ -25,6 +25,8 @@ HANDSHAKE_S: Final = 10.0
 """Seconds from a connection's first moment until TLS stands."""
 CONTEXTS_KEPT: Final = 2000
 """TLS contexts that one listener keeps; of more certificates those not asked for lately are made again."""
+_CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, those with forward secrecy and authenticated encryption: HTTP/2 forbids the rest (RFC 9113, 9.2.2)."""
 _RECORDS_LIMIT: Final = HELLO_LIMIT + 1024
 
 
@@ -119,6 +121,7 @@ def server_context(certificate: Certificate, *, alpn: Sequence[str] = ("http/1.1
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(_CIPHERS)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(list(alpn))
     # The ssl module reads key and chain from a path only: an anonymous file, so that no key lies on a disk.

@@ -227,9 +227,10 @@ async def test_no_certificate_no_handshake(tmp_path: Path) -> None:
 
 
 def test_old_tls_is_not_spoken(authority: Authority) -> None:
-    """TLS 1.2 is the oldest."""
+    """TLS 1.2 is the oldest, and of its ciphers only those that HTTP/2 allows are left."""
     context = tls.server_context(issued(authority, "c", "a.proxy.localhost"))
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert all(cipher["aead"] for cipher in context.get_ciphers())
 
 
 async def test_greeting_leaves_the_bytes_where_they_are() -> None:
