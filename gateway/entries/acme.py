@@ -2,7 +2,7 @@
 
 Authorities call ports 80 and 443 only, so these are ports of their own where no entry lives on them. Nothing else is
 served here; a browser that comes to port 80 is sent on to the https entry of that name. Every look has a deadline,
-little room, and few others beside it.
+little room, and few others beside it: where many are silent, the one that has been so for longest makes room.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 LOOK_S: Final = 10.0
 """Seconds for one look, from its first moment to its end."""
 AT_ONCE: Final = 128
-"""Looks at a time; who comes beyond that waits in the backlog."""
+"""Looks at a time; who comes beyond that ends the oldest. An authority says all at once, and does not wait long."""
 _HEAD_BYTES: Final = 8 * 1024
 _FULL_PAUSE_S: Final = 0.1
 _LINGER_S: Final = 1.0
@@ -67,19 +67,22 @@ async def validated(gate: Gate, sock: socket.socket, hello: Hello) -> None:
 
 
 async def _serve(gate: Gate, listener: socket.socket, look: _Look) -> Never:
-    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)
+    loop, running = asyncio.get_running_loop(), dict[asyncio.Task[None], None]()
     listener.setblocking(False)
     async with asyncio.TaskGroup() as looks:
         while True:
-            await room.acquire()
             try:
                 sock, _ = await loop.sock_accept(listener)
             except OSError as fault:  # no descriptor is free
-                room.release()
                 log.warning("cannot accept: %s", fault)
                 await asyncio.sleep(_FULL_PAUSE_S)
                 continue
-            looks.create_task(_one(gate, sock, look)).add_done_callback(lambda _: room.release())
+            if len(running) >= AT_ONCE:
+                next(iter(running)).cancel()
+            task = looks.create_task(_one(gate, sock, look))
+            running[task] = None
+            task.add_done_callback(running.pop)
+            await asyncio.sleep(0)  # it begins, so that its socket is its own; and others have their turn
 
 
 async def _one(gate: Gate, sock: socket.socket, look: _Look) -> None:

@@ -90,6 +90,22 @@ def test_what_is_no_request_gets_no_answer(run: Runner, tmp_path: Path) -> None:
     run(check())
 
 
+@both_loops
+def test_many_who_say_nothing_keep_nobody_out(run: Runner, tmp_path: Path) -> None:
+    """Those who have been silent for longest make room at once; an authority waits for some seconds only."""
+
+    async def check() -> None:
+        async with served(tmp_path, acme.serve_http) as port:
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2 * acme.AT_ONCE + 10)]
+            async with asyncio.timeout(acme.LOOK_S / 2):
+                assert (await say(port, get("lab.example.org", PATH))).endswith(b"tok-1.thumb")
+                assert await silent[0][0].read() == b""
+            for _, writer in silent:
+                writer.close()
+
+    run(check())
+
+
 async def shake(port: int, name: str, alpn: list[str]) -> tuple[str | None, bytes]:
     """A handshake without a look at the certificate: the protocol that was agreed on, and the certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
