@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from control.actions.context import LOOKUPS_PER_MINUTE
 from control.domain.jobs.states import State
 from control.domain.people import Role
 from tests.certs.authority import Authority, Signer
@@ -171,6 +172,15 @@ async def test_a_bad_pair_is_refused_at_its_field(
     assert refused.status == 422, refused.body
     assert word in refused.body["fields"][field], refused.body
     assert "PRIVATE KEY-----\n" not in str(refused.body)
+
+
+async def test_questions_about_domains_have_a_pace(desk: Desk, alice: Caller, bob: Caller) -> None:
+    """They cost others a look-up: one too many in a minute waits, and nobody else with it."""
+    for _ in range(LOOKUPS_PER_MINUTE):
+        assert (await alice.post("/domains/check", {"domain": NAME})).status == 200
+    refused = await alice.post("/domains/check", {"domain": NAME})
+    assert (refused.status, refused.body["code"], refused.body["retry_after_s"]) == (429, "rate_limited", 60)
+    assert (await bob.post("/domains/check", {"domain": NAME})).status == 200
 
 
 async def test_what_has_ended_or_not_begun_is_refused(desk: Desk, alice: Caller) -> None:
