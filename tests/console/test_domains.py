@@ -74,6 +74,7 @@ def test_the_manuals_form_gives_an_entry_its_domain(
     expect(card.locator(".chip.amber")).to_have_count(0, timeout=15_000)
 
 
+@pytest.mark.slow
 def test_a_certificate_is_asked_for_and_an_administrator_confirms_the_domain(
     open_page: OpenPage, newcomer: Person, admin: Person, job: dict[str, Any]
 ) -> None:

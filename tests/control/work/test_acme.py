@@ -195,6 +195,7 @@ async def test_killed_after_every_question_the_next_start_goes_on(scene: Scene) 
     assert (await scene.loops.events(scene.job)).count("CertificateIssued") == 1
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_told_and_tried_again_later(scene: Scene) -> None:
     """In the authority's own words, once; the order is let go, and the next one is another."""
     await scene.want(Method.HTTP, "dead.example.org")
