@@ -131,3 +131,10 @@ def input_and_output_may_both_be_full(target: Target) -> None:
 def the_languages_of_the_client_arrive(target: Target) -> None:
     """What sshd of most systems accepts: LANG and LC_*."""
     assert target.ssh("echo $LC_MONETARY", flags=("-o", "SetEnv=LC_MONETARY=C.UTF-8")).out == b"C.UTF-8\n"
+
+
+@COMMANDS.case()
+def what_runs_on_in_the_background_holds_nobody(target: Target) -> None:
+    """A program that is left behind with its outputs elsewhere does not keep the session open."""
+    done = target.ssh("sleep 30 >/dev/null 2>&1 </dev/null & echo done", stdin=None, deadline_s=20)
+    assert (done.out, done.status) == (b"done\n", 0)

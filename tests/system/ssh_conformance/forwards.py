@@ -238,3 +238,12 @@ def unix_sockets_lead_both_ways(target: Target) -> None:
         assert shared.ssh(f"python3 -c '{read}'").out == b"from here\n"
         shared.control("cancel", "-R", f"{path}:{here}")
         assert shared.ssh(f"rm -f {path}; echo alive").out == b"alive\n"
+
+
+@FORWARDS.case()
+def other_machines_are_reached_by_name(target: Target) -> None:
+    """`-L` and `-W` to whatever the server's side can reach: here itself, by its own host name."""
+    name = target.ssh("hostname").out.decode().strip()
+    with target.remote_program(GREETER.replace('"127.0.0.1"', '""')) as port:
+        assert target.ssh(flags=("-W", f"{name}:{port}"), stdin=b"x").out == b"hello\n1\n"
+    assert target.ssh(flags=("-W", "no-such-name.invalid:80"), stdin=b"").status != 0

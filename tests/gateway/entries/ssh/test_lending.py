@@ -86,12 +86,14 @@ async def test_an_x_client_of_the_job_meets_the_clients_display(tmp_path: Path) 
         writer.close()
 
     async with world(tmp_path, *lone_job()) as made:
-        number = 4711
-        async with await asyncio.start_unix_server(server, f"/tmp/.X11-unix/X{number}"):
+        number = os.getpid()
+        display_socket = Path(f"/tmp/.X11-unix/X{number}")
+        async with await asyncio.start_unix_server(server, display_socket):
             env = {"DISPLAY": f":{number}", "XAUTHORITY": str(made.home / "none")}
             flags = ("-Y", "-tt")
             command = f"read word; echo typed $word; python3 {script}"
             done = await run("ssh", *flags, *made.options(), "alice@127.0.0.1", command, stdin=b"hi\n", env=env)
+    display_socket.unlink()
     assert b"typed hi" in done.out
     assert re.search(rb"an X server 0 localhost:\d+\.0", done.out), done
     assert seen[0][12:30] == b"MIT-MAGIC-COOKIE-1"
