@@ -68,11 +68,21 @@ async def peek(sock: socket.socket, seen: int) -> bytes:
 
     Raises ConnectionError when the peer ends before.
     """
-    await _readable(sock, seen + 1)
-    first = sock.recv(_RECORDS_LIMIT, socket.MSG_PEEK)
+    first = _peeked(sock)
+    if first is None or 0 < len(first) <= seen:
+        await _readable(sock, seen + 1)
+        first = _peeked(sock) or b""
     if len(first) <= seen:
         raise ConnectionResetError("the peer ended before it said what it speaks")
     return first
+
+
+def _peeked(sock: socket.socket) -> bytes | None:
+    """What has come; nothing at the peer's end, None when nothing came yet."""
+    try:
+        return sock.recv(_RECORDS_LIMIT, socket.MSG_PEEK)
+    except BlockingIOError:
+        return None
 
 
 async def _readable(sock: socket.socket, count: int) -> None:
@@ -124,6 +134,7 @@ def server_context(certificate: Certificate, *, alpn: Sequence[str] = ("http/1.1
     context.set_ciphers(_CIPHERS)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(list(alpn))
+    context.num_tickets = 1  # enough to resume by (RFC 8446, 4.6.1); OpenSSL's two cost a fifth of a handshake each
     # The ssl module reads key and chain from a path only: an anonymous file, so that no key lies on a disk.
     descriptor = os.memfd_create("certificate")
     with open(descriptor, "wb") as pem:  # noqa: PTH123 - a descriptor, not a path

@@ -108,8 +108,6 @@ class Conversation:
         self._forwarder.go_on(errand.up, errand.key)
         errand.end_if_cut(self._down)
 
-    # What others ask of a conversation between its own steps.
-
     def sweep(self, now: float) -> None:
         """Ends what has waited too long; called about once a second."""
         if self._way is not None and now - self._way_since > identity.REUSE_S:
@@ -392,6 +390,8 @@ class Conversation:
     async def _part(self) -> None:
         """Ends in order: what was said is sent, and what the person still says is read past for a moment."""
         self._down.end()
+        if self._down.eof or self._down.lost:
+            return  # nothing more comes
         try:
             async with asyncio.timeout(LINGER_S):
                 while await self._down.more():

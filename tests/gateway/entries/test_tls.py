@@ -233,6 +233,27 @@ def test_old_tls_is_not_spoken(authority: Authority) -> None:
     assert all(cipher["aead"] for cipher in context.get_ciphers())
 
 
+async def test_a_connection_is_resumed_by_the_ticket_of_the_last_one(tmp_path: Path, authority: Authority) -> None:
+    """One ticket comes with each connection, and it is good for the next."""
+    context = trusting(authority)
+
+    def ask(house: House, session: ssl.SSLSession | None) -> tuple[bool, ssl.SSLSession | None]:
+        with (
+            socket.create_connection(("127.0.0.1", house.port), timeout=10) as sock,
+            context.wrap_socket(sock, server_hostname=house.entry.host, session=session) as secured,
+        ):
+            secured.sendall(get(house).replace("\n", "\r\n").encode())
+            assert secured.recv(65536).startswith(b"HTTP/1.1 200")
+            return bool(secured.session_reused), secured.session
+
+    async with open_tls_house(tmp_path, authority) as house:
+        reused, session = await asyncio.to_thread(ask, house, None)
+        assert not reused
+        assert session is not None
+        assert session.has_ticket
+        assert (await asyncio.to_thread(ask, house, session))[0]
+
+
 async def test_greeting_leaves_the_bytes_where_they_are() -> None:
     """They are looked at, not taken."""
     left, right = socket.socketpair()
