@@ -16,7 +16,9 @@ CHUNK_LINE_LIMIT: Final = 1024
 TRAILER_LIMIT: Final = 16 * 1024
 """Bytes of a trailer section."""
 
-_CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
+_SIZE: Final = rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?"
+_CHUNK_LINE: Final = re.compile(_SIZE)
+_WHOLE_CHUNK_LINE: Final = re.compile(_SIZE + rb"\r\n")
 _TRAILERS_REFUSED: Final = ONCE | {b"authorization", b"connection", b"cookie", b"expect", b"forwarded", b"upgrade"}
 _BODYLESS: Final = frozenset({204, 304})
 
@@ -88,12 +90,33 @@ class Chunked:
         at = 0
         self._spans.clear()
         while at < len(data) and not self.done:
+            if self._want == "size" and not self._line:
+                at = self._whole_chunks(data, at)
             at = self._content(data, at) if self._want == "data" else self._control_line(data, at)
         return at
 
     def payload(self, data: bytes) -> bytes:
         """The content among the bytes last fed, without the chunk framing."""
         return b"".join(data[start:end] for start, end in self._spans)
+
+    def _whole_chunks(self, data: bytes, at: int) -> int:
+        """Passes over the good chunks that are all there: a read may hold thousands of small ones.
+
+        Whatever is not exactly so, the last one too, is left where it is.
+        """
+        while (line := _WHOLE_CHUNK_LINE.match(data, at)) is not None:
+            start = line.end()
+            size = int(line[1], 16)
+            end = start + size
+            if not size or start - at > CHUNK_LINE_LIMIT or data[end : end + 2] != b"\r\n":
+                break
+            if self._room is not None:
+                if size > self._room:
+                    break
+                self._room -= size
+            self._spans.append((start, end))
+            at = end + 2
+        return at
 
     def _content(self, data: bytes, at: int) -> int:
         end = min(at + self._left, len(data))

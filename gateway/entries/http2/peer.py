@@ -15,7 +15,7 @@ from h2.events import ConnectionTerminated, Event
 from h2.exceptions import FrameTooLargeError
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
-from hyperframe.frame import Frame, GoAwayFrame
+from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,6 +33,8 @@ TABLE_LIMIT: Final = 4096
 LAST_STREAM: Final = 2**31 - 1
 _LENGTH_BYTES: Final = 3
 _ALL: Final = 2**63
+_HEAD_BYTES: Final = 256
+"""Packed bytes of a head that take about as much time as any small frame."""
 
 
 class Idle(Event):
@@ -90,7 +92,7 @@ class Peer(H2Connection):
         """The events of at most so many of the frames that are complete. Raises ProtocolError."""
         self.incoming_buffer.room = most
         events = super().receive_data(data)
-        self.has_more = self.incoming_buffer.room == 0
+        self.has_more = self.incoming_buffer.room <= 0
         # The library looks at a frame's length when it has all of it: sixteen megabytes could gather here.
         begun = self.incoming_buffer._data  # noqa: SLF001
         if len(begun) >= _LENGTH_BYTES and int.from_bytes(begun[:_LENGTH_BYTES], "big") > self.max_inbound_frame_size:
@@ -125,9 +127,11 @@ class _Paced(FrameBuffer):
         self.room = _ALL
 
     def __next__(self) -> Frame:
-        """Another frame, parts of a head counted as frames. Raises StopIteration."""
+        """Another frame, a long head counted as several. Raises StopIteration."""
         if self.room <= 0:
             raise StopIteration
         frame = super().__next__()
         self.room -= 1
+        if isinstance(frame, HeadersFrame):
+            self.room -= len(frame.data) // _HEAD_BYTES
         return frame

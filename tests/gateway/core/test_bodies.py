@@ -118,6 +118,26 @@ def test_other_spellings_of_chunks_are_refused(data: bytes) -> None:
         feed_bytewise(Chunked(), data)
 
 
+def test_many_small_chunks_are_followed_as_if_they_came_one_by_one() -> None:
+    """Their content, what follows the body, and where a limit is passed."""
+    said = b"".join(b"%x;n=%d\r\n%b\r\n" % (size, size, b"x" * size) for size in range(1, 200)) + b"0\r\n\r\nNEXT"
+    at_once, one_by_one = Chunked(), Chunked()
+    assert at_once.feed(said) == len(said) - 4 and at_once.done
+    content = b""
+    for byte in said[:-4]:
+        assert one_by_one.feed(bytes([byte])) == 1
+        content += one_by_one.payload(bytes([byte]))
+    assert one_by_one.done and at_once.payload(said[:-4]) == content == b"x" * sum(range(200))
+    for limit, over in ((len(content), False), (len(content) - 1, True)):
+        limited = Chunked(limit)
+        if over:
+            with pytest.raises(Malformed):
+                limited.feed(said)
+        else:
+            limited.feed(said)
+        assert limited.over is over
+
+
 def test_a_chunked_body_ends_where_it_holds_too_much() -> None:
     """Its content counts, not its framing; the sizes that are said count at once."""
     within = Chunked(6)

@@ -66,6 +66,17 @@ def test_so_many_frames_are_looked_at_as_wanted() -> None:
     assert [event.stream_id for event in ours.receive_data(b"", 2)] == [5] and not ours.has_more
 
 
+def test_a_long_head_counts_as_many_frames() -> None:
+    """To unpack it takes the time of as many."""
+    theirs, ours = joined()
+    for number in (1, 3):
+        more = [(b"x-%d-%d" % (number, at), b"~" * 60) for at in range(200)]
+        theirs.send_headers(number, [(b":method", b"GET"), *more])
+    said = theirs.data_to_send()
+    assert [event.stream_id for event in ours.receive_data(said, 32)] == [1] and ours.has_more
+    assert [event.stream_id for event in ours.receive_data(b"", 32)] == [3]
+
+
 def test_a_frame_that_changes_nothing_is_told() -> None:
     """So that whoever counts frames can count it."""
     theirs, ours = joined()
