@@ -41,6 +41,9 @@ class Gateways(Protocol):
 class Visits(Protocol):
     """The live connections as the gateways report them; `control.work` holds the real one."""
 
+    def of_user(self, user_id: int | None) -> list[OpenVisit]:
+        """A person's, or everybody's."""
+
     def of_entry(self, entry_id: int) -> list[OpenVisit]:
         """The open visits of an entry, the oldest first."""
 

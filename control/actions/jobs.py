@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Literal
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,7 +16,7 @@ from control.actions.doors import doors_of
 from control.actions.entries import EntrySeen
 from control.actions.entries import seen as seen_entries
 from control.actions.reserved import reserved_ports
-from control.actions.rights import account_named, visible_job
+from control.actions.rights import person_id, visible_job
 from control.actions.submission import Wish, resolve
 from control.domain.errors import Code, FieldCode, fault, invalid, problem
 from control.domain.jobs.spec import JobSpec
@@ -27,7 +27,6 @@ from control.store.listing import JobFilter
 from control.store.tables import Event, Job, User
 
 Deed = Literal["close", "suspend", "resume"]
-EVERYONE: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ async def page(
         raise invalid(fault("sort", FieldCode.NOT_ONE_OF, allowed=", ".join(listing.SORTABLE)))
     now = ctx.now()
     async with ctx.db.read() as session:
-        narrowed = replace(wanted, owner_id=await _owner_id(session, who, owner))
+        narrowed = replace(wanted, owner_id=await person_id(session, who, owner))
         rows, total = await listing.page(session, narrowed, offset=(page - 1) * per_page, limit=per_page, now=now)
         return await seen(session, ctx, who, rows), total
 
@@ -148,14 +147,6 @@ async def _add(
     act.subject = f"job:{job.id}"
     act.detail |= {"app": spec.app, "cluster": spec.cluster}
     return job, True
-
-
-async def _owner_id(session: AsyncSession, who: Person, owner: str | None) -> int | None:
-    if owner is None or owner == who.name:
-        return who.id
-    if not who.is_admin:
-        raise problem(Code.ADMIN_ONLY)
-    return None if owner == EVERYONE else (await account_named(session, owner)).id
 
 
 async def _pause(ctx: Context, who: Person, job_id: str, action: str, wanted: Wanted) -> JobSeen:

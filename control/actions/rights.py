@@ -16,6 +16,8 @@ from control.store import entries, jobs, people, shares
 from control.store.tables import Entry, Job, User
 from gateway.contract.routes import Level
 
+EVERYONE: Final = "*"
+"""Stands for all people, where administrators ask for what belongs to somebody."""
 _LABEL: Final = re.compile(r"[0-9a-f]{32}")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
@@ -89,3 +91,15 @@ async def _entry(session: AsyncSession, reference: str) -> tuple[Entry, Job]:
     if entry is None:
         raise problem(Code.NOT_FOUND, what=reference)
     return entry, await session.get_one(Job, entry.job_id)
+
+
+async def person_id(session: AsyncSession, who: Person, name: str | None) -> int | None:
+    """Whose things are asked for: one's own, or for administrators those of a name; None is everybody's.
+
+    Raises ProblemError ADMIN_ONLY, or NOT_FOUND for an unknown name.
+    """
+    if name is None or name == who.name:
+        return who.id
+    if not who.is_admin:
+        raise problem(Code.ADMIN_ONLY)
+    return None if name == EVERYONE else (await account_named(session, name)).id

@@ -1,4 +1,4 @@
-"""Live connections of an entry: who, from where, since when, how many bytes; and cutting one."""
+"""Live connections of an entry or a person: who, from where, since when, how many bytes; and cutting one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 from control.actions import visits
 from control.api.asked import Asked
-from control.api.route import Shape, route
-from control.api.values import Instant, Listed, Withdrawn, print_withdrawn, whole
+from control.api.route import Query, Shape, route
+from control.api.values import Instant, Line, Listed, Withdrawn, print_withdrawn, whole
 from control.domain.visits import OpenVisit
 
 
@@ -19,7 +19,10 @@ class Caller(Shape):
 
 
 class Visit(Shape):
-    """A live connection. `user` is null for somebody who did not sign in; bytes go to the job (in) or come from it."""
+    """A live connection. `user` is null for somebody who did not sign in; bytes go to the job (in) or come from it.
+
+    `entry_id` is below zero for a connection into somebody's home, which has no entry.
+    """
 
     id: str
     entry_id: int
@@ -30,6 +33,18 @@ class Visit(Shape):
     bytes_in: int
     bytes_out: int
     gateway: str
+
+
+class VisitsQuery(Query):
+    """Whose: one's own, or for administrators those of a user name, or `*` for everyone's."""
+
+    user: Line | None = None
+
+
+async def list_my_visits(asked: Asked, query: VisitsQuery) -> Listed[Visit]:
+    """A person's connections now, through whatever entries and into their home, the oldest first."""
+    found = await visits.of_person(asked.ctx, asked.who, query.user)
+    return whole([_print(each) for each in found])
 
 
 async def list_visits(asked: Asked, entry: str) -> Listed[Visit]:
@@ -59,6 +74,7 @@ def _print(found: OpenVisit) -> Visit:
 
 
 ROUTES: Final = (
+    route("GET", "/visits", list_my_visits),
     route("GET", "/entries/{entry}/visits", list_visits),
     route("DELETE", "/visits/{visit}", cut_visit),
 )

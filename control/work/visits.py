@@ -80,6 +80,12 @@ class Visits:
         found = [visit for name in self._by_entry.get(entry_id, ()) if (visit := self.find(name)) is not None]
         return sorted(found, key=lambda each: (each.visit.since, each.visit.id))
 
+    def of_user(self, user_id: int | None) -> list[OpenVisit]:
+        """The open visits of a person, or of everybody, the oldest first."""
+        everything = [OpenVisit(gateway, visit) for gateway, held in self._open.items() for visit in held.values()]
+        found = [each for each in everything if user_id is None or each.visit.user_id == user_id]
+        return sorted(found, key=lambda each: (each.visit.since, each.visit.id))
+
     def find(self, visit_id: str) -> OpenVisit | None:
         """An open visit by its id."""
         gateway = self._at.get(visit_id)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from control.actions import jobs
+from control.actions import jobs, rights
 from control.actions.context import Context, Person
 from control.actions.submission import Wish
 from control.domain.entries import EntrySpec
@@ -109,7 +109,7 @@ async def test_lists_are_refused_to_who_may_not_see_them(
     everything = JobFilter(owner_id=None)
     assert (await jobs.page(ctx, bob, everything, None, 1, 20))[1] == 0
     assert (await jobs.page(ctx, alice, everything, "alice", 1, 20))[1] == 1
-    for owner in ("alice", jobs.EVERYONE):
+    for owner in ("alice", rights.EVERYONE):
         with refused(Code.ADMIN_ONLY):
             await jobs.page(ctx, bob, everything, owner, 1, 20)
         assert (await jobs.page(ctx, admin, everything, owner, 1, 20))[1] == 1

@@ -67,6 +67,7 @@ RIGHTS: dict[str, tuple[int, int, int, int]] = {
     "cancel_share": (401, 404, 200, 403),
     "list_grants": (401, 404, 200, 403),
     "remove_grant": (401, 404, 200, 403),
+    "list_my_visits": (401, 200, 200, 200),
     "list_visits": (401, 404, 200, 200),
     "cut_visit": (401, 404, 200, 200),
     "redeem_share": (401, 200, 200, 200),

@@ -89,3 +89,26 @@ async def test_a_gateway_that_does_not_answer_is_named(desk: Desk, entry: int, m
     alice = await desk.sign_in("alice")
     done = await alice.delete("/visits/web-0-ab-1")
     assert (done.status, done.body["pending"]) == (200, ["web-0"])
+
+
+async def test_people_see_their_own_connections_and_administrators_everybodys(desk: Desk, entry: int) -> None:
+    """Homes included, which their person and administrators cut; a guest sees their visit and cuts it not."""
+    bob = await desk.sign_in("bob")
+    home = LiveVisit("ssh-0-1", -2, 2, "bob", "192.0.2.7", "sftp", desk.clock() + 5, 0, 0)
+    desk.visits.registered("ssh-0", "i1")
+    desk.visits.report("ssh-0", VisitsReport(opened=(home,)))
+    mine = await bob.get("/visits")
+    assert [each["id"] for each in mine.body["items"]] == ["web-0-ab-1", "ssh-0-1"]
+    assert (await bob.get("/visits?user=alice")).code == "admin_only"
+    assert (await (await desk.sign_in("alice")).get("/visits")).body["total"] == 0
+    root = await desk.person("root", Role.ADMIN)
+    assert (await root.get("/visits?user=bob")).body["total"] == 2
+    assert (await root.get("/visits?user=*")).body["total"] == 3
+    assert (await root.get("/visits?user=nobody")).code == "not_found"
+    alice = await desk.sign_in("alice")
+    assert (await alice.delete("/visits/ssh-0-1")).code == "not_found"
+    async with asyncio.TaskGroup() as group:
+        cutting = group.create_task(bob.delete("/visits/ssh-0-1"))
+        assert await desk.visits.cuts("ssh-0") == ["ssh-0-1"]
+        desk.visits.report("ssh-0", VisitsReport(gone=("ssh-0-1",)))
+    assert (await cutting).status == 200
