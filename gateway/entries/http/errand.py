@@ -26,8 +26,10 @@ from gateway.entries.http.lessons import Lesson
 from gateway.entries.http.stream import Stream
 from gateway.wire.relay import reset_on_close
 
-PATIENCE_S: Final = 0.02
+PATIENCE_S: Final = 0.05
 """Seconds, at most twice, after which an errand goes on as a conversation: when the person is gone, it is to notice."""
+RENEW_S: Final = 0.5
+"""Seconds before its end at which a lesson is learned anew."""
 HEAD_BYTES: Final = 8 * 1024
 """Bytes of a request that is read at once; a longer head makes no errand."""
 
@@ -165,7 +167,7 @@ class Errands:
         """Runs the errand that a new connection's first bytes ask for; None when they ask for something else."""
         end, front = data.find(b"\r\n"), self.front
         lesson = front.lessons.recall(address, data[end:])
-        if lesson is None or self._loop.time() > lesson.until or front.gate.table.revision != lesson.revision:
+        if lesson is None or not self._is_good(lesson):
             return None
         target = http1.plain_get(data[:end])
         if target is None or target.startswith(b"/.starlight/"):
@@ -183,6 +185,16 @@ class Errands:
         up.flow = errand
         up.write(data[:end] + lesson.sent)
         return errand
+
+    def _is_good(self, lesson: Lesson) -> bool:
+        """Whether it still holds; no, too, for one request a little before its end, which learns it anew."""
+        left_s = lesson.until - self._loop.time()
+        if left_s < 0 or self.front.gate.table.revision != lesson.revision:
+            return False
+        if left_s > RENEW_S or lesson.renewing:
+            return True
+        lesson.renewing = True
+        return False
 
     def done(self, errand: Errand) -> None:
         """The errand has ended: upstream may serve another."""

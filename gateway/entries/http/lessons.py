@@ -17,11 +17,12 @@ SPOILED_S: Final = 10.0
 """Seconds for which nothing is taught again about requests whose answers were not as expected."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lesson:
     """On which admission a request passed, what was sent for its fields, and which way.
 
-    It is good at `revision` of the table, until the loop's time `until`.
+    It is good at `revision` of the table, until the loop's time `until`. `renewing`: a request was sent the long way
+    already to learn it anew in time, so that not all of a crowd have to when it is over.
     """
 
     admission: Admission
@@ -30,6 +31,7 @@ class Lesson:
     judge: Judge
     revision: int
     until: float
+    renewing: bool = False
 
 
 class Lessons:

@@ -178,6 +178,22 @@ async def test_a_changed_table_and_time_call_for_a_new_look(
         assert (await ask(house, get(house))).startswith(b"HTTP/1.1 401")
 
 
+async def test_one_of_a_crowd_learns_anew_before_the_end(
+    tmp_path: Path, long_way: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others go on with what is known meanwhile; one that learned has the whole time again."""
+    monkeypatch.setattr(errand, "RENEW_S", 60.0)
+    monkeypatch.setattr(lane, "MEMORY_S", 30.0)
+    async with open_house(tmp_path, echo_heads) as house:
+        await warm(house)
+        await warm(house)
+        assert len(long_way) == 2
+        monkeypatch.setattr(errand, "RENEW_S", 1.0)
+        for _ in range(3):
+            await warm(house)
+        assert len(long_way) == 2
+
+
 async def test_a_full_house_refuses_errands_too(tmp_path: Path) -> None:
     """An address may have no more visits than its limit, whichever way they go."""
     asked = asyncio.Event()
