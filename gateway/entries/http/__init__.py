@@ -93,9 +93,11 @@ class _Listener:
             if self._paused is not None:
                 self._paused.cancel()
             loop.remove_reader(listener.fileno())
-            await self._drain()
-            self._front.pool.clear()
-            sweeper.cancel()
+            try:
+                await self._drain()
+            finally:  # also when the drain is cut short
+                self._front.pool.clear()
+                sweeper.cancel()
 
     def _accept(self, listener: socket.socket) -> None:
         """Takes the connections that wait, a few at a time so that those which run get their turn."""

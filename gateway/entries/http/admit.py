@@ -39,7 +39,10 @@ class Console(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What all connections of one listener share. `port` is the public one; `console` marks the console's."""
+    """What all connections of one listener share. `port` is the public one; `console` marks the console's.
+
+    `within` names the one HTTP/2 connection whose streams share this instead: there even who has no name is one person.
+    """
 
     gate: Gate
     scheme: str
@@ -47,6 +50,7 @@ class Front:
     console: bool = False
     pool: Pool = field(default_factory=Pool)
     lessons: Lessons = field(default_factory=Lessons)
+    within: object = None
 
 
 def place(front: Front, head: RequestHead, server_name: str | None) -> Entry | Console | Refusal:

@@ -280,7 +280,7 @@ class Conversation:
             return self._refuse(head, Refusal(Code.BAD_REQUEST), code=HTTPStatus.NOT_FOUND)
         way = self._way
         if way is None:
-            way = self._way = way_to_app(self._gate, admission)
+            way = self._way = way_to_app(self._gate, admission, self._front.within)
             self._way_since = asyncio.get_running_loop().time()
         return await self._forward(head, replace(way, cors=cors.raw(self._cors)) if self._cors else way)
 

@@ -53,9 +53,13 @@ class Way:
     paced: bool = False
 
 
-def way_to_app(gate: Gate, admission: Admission) -> Way:
-    """To the app behind the entry. The person is part of the key: visitors do not share connections."""
-    person, limits = admission.visitor.user_id, admission.entry.limits
+def way_to_app(gate: Gate, admission: Admission, within: object = None) -> Way:
+    """To the app behind the entry. The person is part of the key: visitors do not share connections.
+
+    People without a name share none either, but for those `within` the same connection.
+    """
+    person: object = admission.visitor.user_id
+    person, limits = within if person is None else person, admission.entry.limits
     return Way(
         key=(person, admission.target),
         open=lambda: _open_app(gate, admission),

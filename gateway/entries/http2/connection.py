@@ -63,7 +63,8 @@ class Connection(Link):
     def __init__(self, front: Front, carrier: Stream, *, server_name: str | None) -> None:
         """`carrier` is the connected peer, which has spoken TLS and chosen HTTP/2."""
         super().__init__(Peer(client_side=False))
-        self._front = replace(front, lessons=Lessons())  # what one connection may, no other has learned
+        # What one connection may, no other has learned; what people without a name leave behind stays with it.
+        self._front = replace(front, lessons=Lessons(), within=object())
         self._errands = Errands(self._front, self._go_on, self._ended_errand, ERRAND_S)
         self._underway: dict[Exchange, Errand] = {}
         self._carrier = carrier

@@ -128,6 +128,19 @@ async def test_withdrawing_the_right_cuts_an_errand(tmp_path: Path, errands: lis
         assert errands
 
 
+async def test_people_without_a_name_share_upstreams_within_a_connection_only(
+    tmp_path: Path, errands: list[bytes]
+) -> None:
+    """What an app remembers of its peer never reaches another visitor; the same one need not dial again."""
+    async with open_https_house(tmp_path, says(SHORT)) as house:
+        for dialled in (1, 2):
+            async with client(house) as person:
+                for _ in range(4):
+                    assert await person.answer(await person.ask()) == ("200", b"abc")
+            assert len(house.calls) == dialled
+        assert len(errands) == 6
+
+
 async def test_an_errand_whose_answer_is_large_or_odd(tmp_path: Path, errands: list[bytes]) -> None:
     """Goes on as a conversation, with every byte where it would have been."""
     answers = [SHORT, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n"]
