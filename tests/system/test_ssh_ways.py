@@ -17,6 +17,7 @@ import pytest
 from tests.system.product import Product, eventually
 from tests.system.test_ssh_entries import Door
 
+pytestmark = pytest.mark.slow
 LISTEN = "import socket; s=socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
 
 
