@@ -101,12 +101,16 @@ def encode_change(change: Change) -> dict[str, Any]:
     }
 
 
+def _is_kind(kind: Any) -> bool:
+    return isinstance(kind, str) and kind in RECORD_KINDS
+
+
 def decode_change(plain: Any) -> Change:
     """The change from plain data. Raises ValueError for a wrong shape."""
     try:
         revision, kind, key, record = (plain[name] for name in ("revision", "kind", "key", "record"))
     except (KeyError, TypeError) as fault:
         raise ValueError("a change has revision, kind, key and record") from fault
-    if not isinstance(revision, int) or not isinstance(key, str) or kind not in RECORD_KINDS:
+    if not isinstance(revision, int) or not isinstance(key, str) or not _is_kind(kind):
         raise ValueError("a change has an integer revision, a known kind and a text key")
     return Change(revision, kind, key, None if record is None else decode_record(kind, record))

@@ -270,7 +270,7 @@ TARGETS: Final[dict[str, Target]] = {
     "sealed": Target(sealed, (b"AAAA",)),
     "menu": Target(menu, (b"\x1b[A\x1b[B12\r\x7fq\xe4\xb8\xad",)),
     "bridge_call": Target(bridge_call, (b'{"v": 1, "verb": "connect", "subject": "j", "args": {}}', b"\0\0\0\0\x01")),
-    "feed_line": Target(feed_line, tuple(_records())),
+    "feed_line": Target(feed_line, (*_records(), b'{"revision":1,"kind":{},"key":"","record":null}')),
     "entry_spec": Target(entry_spec, (json.dumps(_SPEC).encode(),)),
     "names": Target(
         names, (b"xn--fsq.example", b"https://a.example:8443", b"2026-12-01T06:20:19.250Z", b"CONNECT a:1 HTTP/1.1")

@@ -84,6 +84,7 @@ def test_a_wrong_record_is_a_value_error(kind: str, plain: Any) -> None:
         [],
         {"revision": "7", "kind": "user", "key": "1", "record": None},
         {"revision": 7, "kind": "planet", "key": "1", "record": None},
+        {"revision": 7, "kind": {}, "key": "1", "record": None},
         {"revision": 7, "kind": "user", "key": 1, "record": None},
         {"revision": 7, "kind": "user", "key": "1", "record": {}},
     ],
