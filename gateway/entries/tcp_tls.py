@@ -33,7 +33,7 @@ from gateway.core.tickets import ANONYMOUS, Visitor, by_certificate
 from gateway.entries import tls
 from gateway.wire.secured import Secured
 
-FAREWELL_S: Final = 1.0
+FAREWELL_S: Final = 2.0
 """Seconds for a client to take a refusal before its connection is closed."""
 _ALPN: Final = ("postgresql", "mqtt")
 """Protocols that clients ask for by name; whatever else they speak needs no name."""
