@@ -138,6 +138,12 @@ def is_ours(domain: str, own: Iterable[str]) -> bool:
     return any(domain == name or domain.endswith("." + name) for name in own if name)
 
 
+def lineage(domain: str) -> tuple[str, ...]:
+    """The domain and the names above it, without the last label: a top-level domain is nobody's."""
+    labels = domain.split(".")
+    return tuple(".".join(labels[start:]) for start in range(len(labels) - 1))
+
+
 def txt_name(domain: str) -> str:
     """Where the TXT record that proves a domain's owner stands."""
     return f"{TXT_LABEL}.{domain}"

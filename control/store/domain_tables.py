@@ -56,3 +56,16 @@ class EntryDomain(Table):
     def certificate_id(self) -> str:
         """The id under which gateways have the certificate."""
         return f"entry-{self.entry_id}"
+
+
+class ProvedDomain(Table):
+    """Who proved a domain last. It outlives the entries that served it.
+
+    People leave the DNS of a name as it was when their job ends. Without this memory whoever asks next for that name
+    gets a trusted certificate for it, as it still leads here.
+    """
+
+    __tablename__ = "proved_domain"
+    domain: Mapped[str] = mapped_column(String(253), primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("user_account.id", ondelete="CASCADE"))
+    proved_at: Mapped[float]

@@ -14,14 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from certs.upload import Pair
 from control.domain.acme import DAY_S, Method
-from control.domain.domains import Proof, Sight
+from control.domain.domains import Proof, Sight, lineage
 from control.domain.errors import Code, FieldCode, Problem, ProblemError, fault
 from control.domain.events import EventCode, EventKind, NewEvent
 from control.domain.instants import rfc3339
 from control.domain.jobs.states import LIVE
 from control.store import feed, jobs, records
 from control.store.acme_tables import AcmeOrder
-from control.store.domain_tables import EntryDomain
+from control.store.domain_tables import EntryDomain, ProvedDomain
 from control.store.engine import first
 from control.store.secrets import Vault
 from control.store.tables import Entry, Job
@@ -83,6 +83,8 @@ async def claim(session: AsyncSession, vault: Vault, entry: Entry, job: Job, wis
         _no_pair(row)
     entry.host = wish.domain
     await session.flush()
+    if wish.proof is not None:
+        await _remember(session, row, now)
     await publish(session, row, now)
     return row
 
@@ -104,6 +106,7 @@ async def prove(session: AsyncSession, row: EntryDomain, entry: Entry, job: Job,
     row.proof = proof
     entry.ready_at = None
     await session.flush()
+    await _remember(session, row, now)
     params = {"domain": row.domain, "entry": entry.name}
     await jobs.add_event(session, job, NewEvent(EventCode.DOMAIN_PROVED, params), now)
     await publish(session, row, now)
@@ -165,9 +168,19 @@ async def ending(session: AsyncSession, before: float, now: float) -> Sequence[E
 
 
 async def proved_by_another(session: AsyncSession, owner_id: int, domain: str) -> bool:
-    """Whether somebody else had the domain and proved it. It may still lead here without being theirs who ask now."""
-    others = select(EntryDomain).where(EntryDomain.domain == domain, EntryDomain.owner_id != owner_id)
-    return await first(session, others.where(EntryDomain.proof.is_not(None))) is not None
+    """Whether somebody else proved the domain last, or else the nearest name above it.
+
+    It may still lead here without being theirs who ask now. Names above count, as a wildcard record leads
+    everything below them here, too.
+    """
+    names = lineage(domain)
+    rows = await session.scalars(select(ProvedDomain).where(ProvedDomain.domain.in_(names)))
+    nearest = max(rows, key=lambda row: len(row.domain), default=None)
+    return nearest is not None and nearest.owner_id != owner_id
+
+
+async def _remember(session: AsyncSession, row: EntryDomain, now: float) -> None:
+    await session.merge(ProvedDomain(domain=row.domain, owner_id=row.owner_id, proved_at=now))
 
 
 async def _make_room(session: AsyncSession, entry: Entry, wish: Claim, now: float) -> None:

@@ -11,6 +11,7 @@ from control.domain.domains import (
     days_left,
     due_warning,
     is_ours,
+    lineage,
     pointing,
     read_domain,
     read_wish,
@@ -114,3 +115,8 @@ def test_warnings_come_at_30_14_7_and_1_days(days: float, due: int | None) -> No
 def test_the_record_stands_below_the_domain() -> None:
     """Only who keeps the domain's zone can set it."""
     assert txt_name("lab.example.org") == "_starlight.lab.example.org"
+
+
+def test_the_names_above_a_domain_end_before_the_last_label() -> None:
+    """A top-level domain is nobody's."""
+    assert lineage("x.lab.example.org") == ("x.lab.example.org", "lab.example.org", "example.org")

@@ -129,14 +129,37 @@ async def test_one_account_for_one_authority(db: Database) -> None:
 
 
 async def test_who_else_proved_a_domain_is_remembered(db: Database, asked: tuple[int, int]) -> None:
-    """Its owner is nobody else; an unproved wish counts for nothing."""
+    """Also when their entry is gone and the name still leads here; an unproved wish counts for nothing."""
     entry_id, owner = asked
     async with db.write() as session:
         assert not await domains.proved_by_another(session, owner + 1, NAME)
         held = await domains.of_entry(session, entry_id)
         assert held is not None
-        held.proof = Proof.DNS
-        await session.flush()
+        entry = await session.get_one(Entry, entry_id)
+        await domains.prove(session, held, entry, await session.get_one(Job, entry.job_id), Proof.DNS, NOW)
+        await entries.remove_entry(session, entry, NOW)
+        assert await domains.of_entry(session, entry_id) is None
         assert await domains.proved_by_another(session, owner + 1, NAME)
         assert not await domains.proved_by_another(session, owner, NAME)
         assert await acme.new_domains(session, owner, NOW - 1) == 1
+
+
+async def test_a_name_below_somebody_elses_domain_is_not_given_for_leading_here(
+    db: Database, add_user: AddUser, add_job: AddJob
+) -> None:
+    """A wildcard record leads there, too; the nearest name that was proved says whose it is."""
+    async with db.write() as session:
+        owners = {}
+        for name, user in (("example.org", "alice"), (NAME, "bob")):
+            job = await add_job(session, await add_user(session, user))
+            spec = EntrySpec("w", Protocol.HTTPS, Level.OPEN, 80)
+            entry = await entries.add_entry(session, job, spec, DOORS, NOW)
+            claim = Claim(name, None, Proof.ADMIN, Method.HTTP)
+            await domains.claim(session, VAULT, entry, job, claim, NOW)
+            owners[user] = job.owner_id
+        alice, bob = owners["alice"], owners["bob"]
+        seen = {name: await domains.proved_by_another(session, alice, name) for name in ("a.example.org", f"b.{NAME}")}
+        assert seen == {"a.example.org": False, f"b.{NAME}": True}
+        seen = {name: await domains.proved_by_another(session, bob, name) for name in ("a.example.org", f"b.{NAME}")}
+        assert seen == {"a.example.org": True, f"b.{NAME}": False}
+        assert not await domains.proved_by_another(session, bob, "example.net")
