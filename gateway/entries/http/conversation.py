@@ -91,7 +91,9 @@ class Conversation:
             while await self._request():
                 self._rest()
             self._forwarder.part()  # the person's next connection may come before this one has ended
-            await self._part()
+            down = self._down
+            self._cut = lambda _: down.abort()  # what is still on its way there is no more theirs, either
+            await down.part(LINGER_S)
         except ConnectionError as fault:
             log.debug("from=%s ended: %s", self._origin.address, fault)
         finally:
@@ -386,15 +388,3 @@ class Conversation:
             self._forwarder.drop()  # its answer would be taken for that of another request
         self._busy, self._cut, self._rest_s = False, None, KEPT_S
         self._since = asyncio.get_running_loop().time()
-
-    async def _part(self) -> None:
-        """Ends in order: what was said is sent, and what the person still says is read past for a moment."""
-        self._down.end()
-        if self._down.eof or self._down.lost:
-            return  # nothing more comes
-        try:
-            async with asyncio.timeout(LINGER_S):
-                while await self._down.more():
-                    self._down.take(len(self._down.buffer))
-        except TimeoutError:
-            log.debug("from=%s went on sending", self._origin.address)

@@ -59,6 +59,7 @@ class Stream(asyncio.Protocol):
         self._sock = sock
         self._accepted = accepted
         self._said_all = False
+        self._parted = False
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
         self._waiters: set[asyncio.Future[None]] = set()
@@ -213,6 +214,24 @@ class Stream(asyncio.Protocol):
         with contextlib.suppress(OSError):  # reset by the peer, which we are about to hear
             self.transport.write_eof()
 
+    async def part(self, linger_s: float) -> None:
+        """Ends in order: what was said is taken, however slowly, and what still comes is read past for a moment.
+
+        Raises ConnectionError when the peer is lost before it took all.
+        """
+        self.end()
+        if self.plain_socket() is not None:
+            self.transport.set_write_buffer_limits(high=0)  # from now on `clogged` tells whether anything waits here
+            await self.drained()
+        with contextlib.suppress(TimeoutError):
+            if not (self.eof or self.lost):
+                async with asyncio.timeout(linger_s):
+                    while await self.more():
+                        self.take(len(self.buffer))
+        if self.plain_socket() is not None:
+            self._parted = True
+            self.transport.abort()  # without a reset: what the kernel has goes on to the peer
+
     def close(self) -> None:
         """Closes once everything is sent."""
         if not self.lost:
@@ -223,7 +242,7 @@ class Stream(asyncio.Protocol):
 
         `abort()` also stops a TLS peer that goes on sending, which `close()` does not on uvloop.
         """
-        if self.lost:
+        if self.lost or self._parted:
             return
         ended = self._said_all and self.eof and self._sock is not None and not self.transport.get_write_buffer_size()
         sock = None if ended else self._socket()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
 from pathlib import Path
@@ -150,6 +151,33 @@ async def test_who_left_in_the_middle_is_not_waited_for(tmp_path: Path) -> None:
             reset(peer.writer)
         async with asyncio.timeout(5):
             await gone.wait()
+
+
+async def test_a_slow_person_gets_the_tail_of_their_last_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asked for the connection's end, and reads long after it: all of it comes, and then the end."""
+    monkeypatch.setattr("gateway.entries.http.conversation.LINGER_S", 0.05)
+    body = b"x" * 250_000
+
+    async def app(reader: Reader, writer: Writer) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        await reader.read()
+
+    async with open_house(tmp_path, app, level=Level.OPEN) as house:
+        loop, sock = asyncio.get_running_loop(), socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.setblocking(False)
+        with sock:
+            await loop.sock_connect(sock, ("127.0.0.1", house.port))
+            await loop.sock_sendall(sock, crlf(get(house, more="Connection: close\n")))
+            await asyncio.sleep(0.5)
+            got = b""
+            async with asyncio.timeout(10):
+                while piece := await loop.sock_recv(sock, 65536):
+                    got += piece
+            assert got.endswith(body)
 
 
 async def test_half_closed_people_get_their_answer(tmp_path: Path) -> None:
