@@ -162,8 +162,9 @@ class Attendant(asyncssh.SSHServer):
         routing = Routing(self._gate, visitor, wanted, self._arrival.entry_port)
         home_key = self._sign_in.home_key
         self._guest = Guest(self._gate, self._connection, visitor, routing, self.address, self._tasks, home_key)
+        self._guest.spawn(self._guest.watch())
         if home_key is not None:
-            self._guest.spawn(self._guest.watch(self._house.home_keys))
+            self._guest.spawn(self._guest.watch_home_key(home_key, self._house.home_keys))
         if (idle_s := self._gate.config.ssh_idle_s) is not None:
             self._guest.spawn(self._guest.end_when_idle(idle_s))
 

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _LAST_WORDS_S: Final = 1.0
 _IDLE_LOOK_S: Final = 15.0
+STANDING_S: Final = 5.0
 CHANNELS_LIMIT: Final = 512
 """Channels of one connection, sessions and forwards together."""
 
@@ -98,13 +99,22 @@ class Guest:
                 raise
             raise Cut(why[0]) from None
 
-    async def watch(self, home_keys: HomeKeys) -> None:
+    async def watch(self) -> None:
+        """Ends the connection once its person, or what they signed in with, does not stand any more.
+
+        Channels are cut by their grounds at once; this is for a connection that has none, and would stay for ever.
+        """
+        while True:
+            await asyncio.sleep(STANDING_S)
+            if not self.known():
+                return await self._end(Code.WITHDRAWN)
+
+    async def watch_home_key(self, key: HomeKey, home_keys: HomeKeys) -> None:
         """Ends what rests on a home's key, and then the connection, as soon as that key does not admit any more."""
-        while self.home_key is not None:
+        while True:
             await asyncio.sleep(FRESH_S)
-            if await home_keys.gone(self.home_key, self.address):
-                await self._end(Code.WITHDRAWN)
-                return
+            if await home_keys.gone(key, self.address):
+                return await self._end(Code.WITHDRAWN)
 
     async def end_when_idle(self, idle_s: float) -> None:
         """Ends the connection once no byte has gone either way, over any of its channels, for `idle_s` seconds."""
@@ -123,6 +133,8 @@ class Guest:
 
     async def _end(self, code: Code) -> None:
         """Cuts every visit, lets the person read why, and ends the connection. Nothing is opened meanwhile."""
+        if self._ending is not None:
+            return
         self._ending = Refusal(code)
         for visit in list(self._visits):
             entry = visit.admission.entry

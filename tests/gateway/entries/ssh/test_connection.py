@@ -67,6 +67,18 @@ async def test_an_idle_connection_opens_nothing_after_a_withdrawal(
         assert said in str(done.stderr)
 
 
+@pytest.mark.parametrize("withdraw", [drop_key, disable])
+async def test_an_idle_connection_ends_after_a_withdrawal(tmp_path: Path, withdraw: Callable[[World], None]) -> None:
+    """Nobody who may do nothing any more holds a connection; one whose job ended may open the next job over it."""
+    with mock.patch.object(guest, "STANDING_S", 0.1):
+        async with world(tmp_path, *lone_job()) as made, await made.client() as client:
+            end_job(made)
+            assert (await client.run("true")).exit_status == 1
+            withdraw(made)
+            async with asyncio.timeout(10):
+                await client.wait_closed()
+
+
 async def test_a_cancelled_share_cuts_the_guest_and_not_the_owner(tmp_path: Path) -> None:
     """Only who rested on the grant is cut."""
     theirs = job("b-1", owner=BOB)
