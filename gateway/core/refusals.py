@@ -135,8 +135,8 @@ SENTENCES: Final[dict[Code, Sentence]] = {
     ),
     Code.NO_SUCH_HOME: Sentence(
         404,
-        "您在该集群上没有可以进入的主目录，或者所用的密钥不能进入主目录。",
-        "You have no home on that cluster, or the key that you used does not open homes.",
+        "您在该集群上没有可以进入的主目录，或者所用的密钥在 ~/.ssh/authorized_keys 中，只能进入作业。",
+        "You have no home on that cluster, or your key is one of ~/.ssh/authorized_keys, which open jobs only.",
         "请检查集群名称，或使用密码、“个人设置”中的公钥登录。",
         "Check the cluster's name, or sign in with your password or a key of your profile.",
     ),
