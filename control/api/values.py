@@ -26,7 +26,7 @@ def _read_instant(value: Any) -> float:
     try:
         return parse_rfc3339(value)
     except (ValueError, OverflowError):
-        raise FieldError(FieldCode.TYPE, wanted="RFC 3339, 2026-12-01T08:00:00Z") from None
+        raise FieldError(FieldCode.TYPE, wanted="RFC 3339 (2026-12-01T08:00:00Z)") from None
 
 
 def _printable(text: str) -> str:

@@ -8,13 +8,24 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from control.cli import completion, login, parser
 from control.cli.client import FailedError, connect
 from control.cli.login import Login
 from control.cli.outcome import Asked, Outcome
 from control.cli.words import Words
+
+_OPTIONS: Final = {
+    "private_key_password": "--key-password-stdin",
+    "expires_at": "--expires",
+    "memory_bytes": "--memory",
+    "time_limit_s": "--time",
+    "limits.connections": "--max-connections",
+    "limits.requests_per_minute": "--max-requests",
+    "limits.body_bytes": "--max-body",
+}
+"""The options that give fields of another name; other options bear their field's."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +88,8 @@ def _print_failure(problem: dict[str, Any], *, as_json: bool) -> int:
         return 1
     print(f"starlight: {problem.get('detail') or problem.get('title')}", file=sys.stderr)
     for name, sentence in problem.get("fields", {}).items():
-        print(f"  {name}: {sentence}", file=sys.stderr)
+        shown = f"{name} ({_OPTIONS[name]})" if name in _OPTIONS else name
+        print(f"  {shown}: {sentence}", file=sys.stderr)
     return 1
 
 

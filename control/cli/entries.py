@@ -111,7 +111,7 @@ async def list_entries(asked: Asked) -> Outcome:
     ]
     hint = say(
         "以上是他人共享给您的 {total} 个入口；作业自己的入口：starlight entry list 作业id",
-        "{total} entries that others share with you; a job's own: starlight entry list JOB",
+        "entries that others share with you: {total}; a job's own: starlight entry list JOB",
         total=shared["total"],
     )
     return Outcome(shared, [*table(head, rows), hint])

@@ -82,7 +82,7 @@ async def list_jobs(asked: Asked) -> Outcome:
         ]
         for job in found["items"]
     ]
-    count = say("共 {total} 个作业", "{total} jobs", total=found["total"])
+    count = say("共 {total} 个作业", "jobs: {total}", total=found["total"])
     return Outcome(found, [*table(head, rows), count])
 
 

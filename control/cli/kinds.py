@@ -25,7 +25,7 @@ def span(text: str) -> int:
 def number(text: str) -> int:
     """A whole number of at least 1."""
     if not re.fullmatch("[1-9][0-9]{0,11}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r}: 1, 2, 3 ...")
+        raise argparse.ArgumentTypeError(f"{text!r}: 应为大于 0 的整数 / a whole number above 0")
     return int(text)
 
 

@@ -204,7 +204,7 @@ CATALOG: Final[dict[Code, Words]] = {
         403,
         ("无权访问此入口", "No right to this entry"),
         (
-            "此访问入口是私有的。若您有共享码，请先兑换。",
+            "此访问入口是私有的。若您有共享码，请先使用共享码。",
             "This entry is private. If you have a share code, redeem it first.",
         ),
     ),

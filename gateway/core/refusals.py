@@ -92,7 +92,7 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         403,
         "您没有访问此入口的权限。",
         "You have no right to use this access entry.",
-        "请向作业的所有者索取共享码，并在控制台中兑换。",
+        "请向作业的所有者索取共享码，并在控制台的“使用共享码”中输入。",
         "Ask the job's owner for a share code and redeem it in the console.",
     ),
     Code.USER_DISABLED: Sentence(
@@ -109,7 +109,7 @@ SENTENCES: Final[dict[Code, Sentence]] = {
         403,
         "~/.ssh/authorized_keys 中此密钥所在行带有这里不支持的选项。",
         "In ~/.ssh/authorized_keys, the line of this key has an option that is not supported here.",
-        "请去掉该选项，或在控制台的个人资料中添加此公钥。",
+        "请去掉该选项，或在控制台的“个人设置”中添加此公钥。",
         "Remove the option, or add the key to your profile in the console.",
     ),
     Code.KEY_CONDITION: Sentence(
@@ -135,9 +135,9 @@ SENTENCES: Final[dict[Code, Sentence]] = {
     ),
     Code.NO_SUCH_HOME: Sentence(
         404,
-        "您在该集群上没有可以进入的主目录，或者所用的密钥不能进入主目录。",
-        "You have no home on that cluster, or the key that you used does not open homes.",
-        "请检查集群名称，或使用密码、个人资料中的公钥登录。",
+        "您在该集群上没有可以进入的主目录，或者所用的密钥在 ~/.ssh/authorized_keys 中，只能进入作业。",
+        "You have no home on that cluster, or your key is one of ~/.ssh/authorized_keys, which open jobs only.",
+        "请检查集群名称，或使用密码、“个人设置”中的公钥登录。",
         "Check the cluster's name, or sign in with your password or a key of your profile.",
     ),
     Code.AMBIGUOUS_JOB: Sentence(

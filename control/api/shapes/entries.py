@@ -174,7 +174,7 @@ def print_spec(spec: domain.EntrySpec) -> EntryTemplate:
 _WHY: Final[dict[str, Sentence]] = {
     "ended": Sentence("作业已结束", "The job has ended"),
     "port_lost": Sentence("端口 {port} 被占用，正在重试", "Port {port} is taken; it is tried again"),
-    "not_running": Sentence("作业尚未运行", "The job is not running"),
+    "not_running": Sentence("作业尚未运行，运行后自动启用此入口", "The job is not running; served once it runs"),
     "waiting": Sentence("正在等待网关启用此入口", "Waiting for the gateways to serve this entry"),
 }
 

@@ -61,3 +61,15 @@ async def test_a_certificate_is_asked_for_and_gone_on_with(desk: Desk, shell: Sh
     assert "A certificate is being asked for." in looked.out
     went = await shell.run("entry", "domain", f"{job}/web", "--go-on", "--json")
     assert went.json["domain_state"]["acme"]["challenge"] == "dns-01"
+
+
+async def test_a_locked_key_is_told_with_the_option_that_opens_it(desk: Desk, shell: Shell, tmp_path: Path) -> None:
+    """The option does not bear the name of its field, so that a person could not guess it."""
+    job = (await desk.running_job(shell.caller))["id"]
+    certificate, key = files(tmp_path, password="sesame")
+    refused = await shell.run(
+        *("entry", "add", job, "--name", "web", "--protocol", "https", "--level", "open", "--target-port", "80"),
+        *("--domain", NAME, "--certificate", certificate, "--private-key", key),
+    )
+    assert refused.status == 1
+    assert "  private_key_password (--key-password-stdin): " in refused.err

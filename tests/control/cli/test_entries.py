@@ -20,7 +20,7 @@ async def test_an_entry_is_added_shared_redeemed_and_taken_back(desk: Desk, shel
     redeemed = await bob.run("redeem", shared["code"])
     assert (redeemed.status, "web" in redeemed.out) == (0, True)
     assert job in (await bob.run("entry", "list")).out
-    assert "0 entries that others share with you; a job's own: starlight" in (await shell.run("entry", "list")).out
+    assert "entries that others share with you: 0; a job's own: starlight" in (await shell.run("entry", "list")).out
     opened = await bob.run(
         "entry", "open", (await bob.run("entry", "list", "--json")).json["items"][0]["entry"]["label"]
     )
