@@ -2,8 +2,8 @@
 
 Read in this order: `conversation.py` (one connection), `admit.py` (who may pass), `hop.py` (sign-in),
 `forward.py` and `passage.py` (a request to its upstream and back), `lane.py` (the short way of one like the last),
-`errand.py` (the same on a connection of its own), `stream.py` (bytes), `answers.py`. HTTP/2 is in the folder beside
-this one: it hands each stream to a conversation.
+`errand.py` (the same on a connection of its own), `joint.py` (what follows a 101), `stream.py` (bytes), `answers.py`.
+HTTP/2 is in the folder beside this one: it hands each stream to a conversation.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from gateway.core.refusals import Code, Refusal
 from gateway.core.sniff import Speech
 from gateway.entries import acme, tls
 from gateway.entries.http.admit import Front
-from gateway.entries.http.conversation import Conversation
+from gateway.entries.http.conversation import LINGER_S, Conversation
 from gateway.entries.http.errand import HEAD_BYTES, Errand, Errands
+from gateway.entries.http.joint import Joint
 from gateway.entries.http.stream import Stream
 from gateway.entries.http2 import connection as http2
 from gateway.wire.gate import Gate
@@ -41,7 +42,7 @@ _ACCEPTS: Final = 64
 _ACCEPT_PAUSE_S: Final = 0.2
 
 
-_Served = Conversation | http2.Connection | Errand
+_Served = Conversation | http2.Connection | Errand | Joint
 
 
 async def serve(
@@ -73,8 +74,9 @@ class _Listener:
         self._front = front
         self._group = group
         self._contexts = tls.Contexts(front.gate.table, lambda record: tls.server_context(record, alpn=_ALPN))
-        self._errands = Errands(front, self._go_on, self._ended_errand)
+        self._errands = Errands(front, self._go_on, self._disconnected)
         self._running: set[_Served] = set()
+        self._on_over = self._over  # made once, for thousands of joints that rest
         self._draining = False
         self._met_backlog = False
         self._none_runs = asyncio.Event()
@@ -96,6 +98,8 @@ class _Listener:
             try:
                 await self._drain()
             finally:  # also when the drain is cut short
+                for joint in [one for one in self._running if isinstance(one, Joint)]:
+                    self._left(joint)
                 self._front.pool.clear()
                 sweeper.cancel()
 
@@ -134,11 +138,9 @@ class _Listener:
         """An errand becomes a conversation."""
         self._group.create_task(self._connection(_Came(errand.sock, errand.address, errand.asked, errand)))
 
-    def _ended_errand(self, errand: Errand) -> None:
+    def _disconnected(self, one: _Served) -> None:
+        """It has ended."""
         self._front.gate.metrics.disconnected(self._front.scheme)
-        self._leave(errand)
-
-    def _leave(self, one: _Served) -> None:
         self._running.discard(one)
         if not self._running:
             self._none_runs.set()
@@ -205,16 +207,32 @@ class _Listener:
             conversation = self._conversation(came, stream, name, misplaced)
         self._running.add(conversation)
         if came.errand is not None:
-            self._ended_errand(came.errand)
+            self._disconnected(came.errand)
         if self._draining:
             conversation.drain()
+        self._front.gate.metrics.connected(self._front.scheme)
+        joint = None
         try:
-            with self._front.gate.metrics.connection(self._front.scheme):
-                await conversation.run()
+            joint = await conversation.run()
         except Exception:
             log.exception("a conversation failed")
         finally:
-            self._leave(conversation)
+            if joint is None:
+                self._disconnected(conversation)
+        if joint is not None:
+            self._running.add(joint)
+            self._running.discard(conversation)
+            joint.start(self._on_over)
+
+    def _over(self, joint: Joint) -> None:
+        """A joint needs no task until both its sides have ended."""
+        parting = self._group.create_task(joint.part(LINGER_S))
+        parting.add_done_callback(lambda _: self._left(joint))  # also when it is cancelled before it began
+
+    def _left(self, joint: Joint) -> None:
+        joint.leave()
+        if joint in self._running:
+            self._disconnected(joint)
 
     def _conversation(self, came: _Came, stream: Stream, name: str | None, misplaced: bool) -> Conversation:
         made = Conversation(self._front, stream, address=came.address, server_name=name, misplaced=misplaced)

@@ -25,6 +25,7 @@ from gateway.entries.http import answers, assets, hop, tunnel
 from gateway.entries.http.admit import TOKEN_HEADER, Console, Doorman, Front, over_limits, place
 from gateway.entries.http.errand import Errand
 from gateway.entries.http.forward import Forwarder
+from gateway.entries.http.joint import HALF_CLOSED_S, Joint
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.passage import Fate
 from gateway.entries.http.standing import Standing
@@ -41,8 +42,6 @@ HEAD_S: Final = 30.0
 """Seconds for a whole request head, and for the first one to begin."""
 KEPT_S: Final = 75.0
 """Seconds for which a connection may rest between two requests."""
-HALF_CLOSED_S: Final = 60.0
-"""Seconds without a byte once the person's side has ended: whoever closed a tab will not take the answer."""
 LINGER_S: Final = 2.0
 """Seconds to read on after a refusal, so that closing does not reset the answer away (RFC 9112, 9.6)."""
 _OURS: Final = b"/.starlight/"
@@ -77,6 +76,7 @@ class Conversation:
         self._way_since = 0.0
         self._cors: list[answers.Header] = []
         self._cut: Cut | None = None
+        self._joint: Joint | None = None
         self._draining = False
         self._busy = False
         self._since = asyncio.get_running_loop().time()
@@ -85,24 +85,27 @@ class Conversation:
         self._late = Refusal(Code.TIMEOUT)
         down.on_lost = self._forwarder.abort
 
-    async def run(self) -> None:
-        """Serves requests until the connection ends; leaves nothing open behind."""
+    async def run(self) -> Joint | None:
+        """Serves requests until the connection ends; leaves nothing open behind but what it became after a 101."""
         try:
             while await self._request():
                 self._rest()
-            self._forwarder.part()  # the person's next connection may come before this one has ended
-            down = self._down
-            self._cut = lambda _: down.abort()  # what is still on its way there is no more theirs, either
-            await down.part(LINGER_S)
+            if self._joint is None:
+                self._forwarder.part()  # the person's next connection may come before this one has ended
+                down = self._down
+                self._cut = lambda _: down.abort()  # what is still on its way there is no more theirs, either
+                await down.part(LINGER_S)
         except ConnectionError as fault:
             log.debug("from=%s ended: %s", self._origin.address, fault)
         finally:
-            self._forwarder.part()
-            self._down.abort()
+            if self._joint is None:
+                self._forwarder.part()
+                self._down.abort()
             self._down.on_lost = None  # nothing is left to tell, and rings would wait for the garbage collector
             self._lane.end()
             self._count()
             self._standing.leave()
+        return self._joint
 
     def go_on(self, errand: Errand) -> None:
         """The request that waits was sent upstream already, on a visit that goes on as this conversation's."""
@@ -308,6 +311,11 @@ class Conversation:
         outcome = await self._forwarder.forward(head, way)
         if isinstance(outcome, Refusal):
             return self._refuse(head, outcome)
+        if isinstance(outcome, Joint):
+            self._count()
+            outcome.take_over(self._standing.hand_over(outcome.cut), self._quiet_s, self._late.code)
+            self._joint = outcome
+            return False
         if outcome is Fate.TOO_LONG:
             return self._refuse(head, Refusal(Code.BODY_TOO_LARGE))
         if outcome is Fate.MALFORMED:

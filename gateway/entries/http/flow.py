@@ -1,4 +1,4 @@
-"""One body, or one direction of a tunnel, on its way from one Stream to another.
+"""One body on its way from one Stream to another.
 
 It moves inside the source's own callbacks, so that bytes cost no task switch; the sink's back-pressure
 stops the source. A long body between plain sockets takes a conduit (`conduit.py`).
@@ -11,7 +11,6 @@ from enum import Enum
 
 from gateway.core.bodies import Body
 from gateway.core.http1 import Malformed
-from gateway.core.websocket import FrameEnds
 from gateway.entries.http.conduit import Conduit, conduit
 from gateway.entries.http.stream import Stream
 
@@ -28,16 +27,14 @@ class Outcome(Enum):
 class Flow:
     """One body on its way from `source` to `sink`; `outcome` is None while it moves.
 
-    With `unchunk` only the content travels, without its chunk framing. With `half_close` the source's
-    end is passed on (tunnels). `aborts` are cut when the flow ends in any other way than DONE.
+    With `unchunk` only the content travels, without its chunk framing. `aborts` are cut when the flow ends
+    in any other way than DONE.
     """
 
     __slots__ = (
         "_body",
         "_conduit",
         "_endless",
-        "_frames",
-        "_half_close",
         "_unchunk",
         "_waiter",
         "aborts",
@@ -50,21 +47,18 @@ class Flow:
         self,
         source: Stream,
         sink: Stream,
-        body: Body | FrameEnds,
+        body: Body,
         *,
         unchunk: bool = False,
-        half_close: bool = False,
         aborts: tuple[Stream, ...] = (),
     ) -> None:
         self.source = source
         self.sink = sink
         self.outcome: Outcome | None = None
         self._body = body
-        self._frames = body if isinstance(body, FrameEnds) else None
         self._endless = body.ends_with_connection  # then all that comes belongs to it
         self._unchunk = unchunk
         self.aborts = aborts
-        self._half_close = half_close
         self._waiter: asyncio.Future[None] | None = None
         self._conduit: Conduit | None = None
 
@@ -97,8 +91,6 @@ class Flow:
     def take(self, data: bytes, lead: bytes = b"") -> None:
         """Passes on the body's part of `data`; what follows the body goes back into the source's buffer."""
         if self._endless:
-            if self._frames is not None:
-                self._frames.feed(data)
             self.sink.pass_on(lead + data if lead else data)
             return
         try:
@@ -161,7 +153,5 @@ class Flow:
         if outcome is not Outcome.DONE:
             for stream in self.aborts:
                 stream.abort()
-        elif self._half_close:
-            self.sink.end()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

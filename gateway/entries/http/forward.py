@@ -13,6 +13,7 @@ from gateway.core import http1
 from gateway.core.headers import Origin
 from gateway.core.http1 import RequestHead
 from gateway.core.refusals import Refusal
+from gateway.entries.http.joint import Joint
 from gateway.entries.http.lane import Lane
 from gateway.entries.http.lessons import Lessons
 from gateway.entries.http.passage import Fate, Passage
@@ -41,8 +42,11 @@ class Forwarder:
         self._counted = (0, 0)
         self._shares = False
 
-    async def forward(self, head: RequestHead, way: Way) -> Fate | Refusal:
-        """One request and its answer; a Refusal when nothing of an answer was sent and this is to be said instead."""
+    async def forward(self, head: RequestHead, way: Way) -> Fate | Refusal | Joint:
+        """One request and its answer; a Refusal when nothing of an answer was sent and this is to be said instead.
+
+        A Joint when both peers agreed to change the protocol: both connections are its own from then on.
+        """
         self._shares = False
         passage = self._passage = Passage(head, self._down, self._origin, way, closes=self.draining)
         try:
@@ -54,6 +58,10 @@ class Forwarder:
             return self._cut_by or way.fault
         finally:
             self._passage = None
+        if isinstance(fate, Joint):
+            self._count(fate.up)
+            self._up = None
+            return fate
         if not passage.keeps_upstream:
             self.drop()
         elif fate is Fate.COMPLETE and self._up is not None and way.host is not None and not (way.cors or way.paced):
@@ -71,12 +79,10 @@ class Forwarder:
         self._up, self._key, self._lane.underway = up, key, True
 
     def cut(self, refusal: Refusal) -> None:
-        """Ends the request now: `refusal` becomes its answer; once one has begun, a WebSocket's goodbye or a reset."""
+        """Ends the request now: `refusal` becomes its answer; once one has begun there is but a reset."""
         self._cut_by = refusal
-        begun = self._passage is not None and self._passage.begun
-        told = self._passage is not None and self._passage.say_goodbye(refusal)
         self.abort()
-        if begun and not told:
+        if self._passage is not None and self._passage.begun:
             self._down.abort()
 
     def abort(self) -> None:
@@ -130,9 +136,9 @@ class Forwarder:
         self._counted = (self._counted[0] + up.sent, self._counted[1] + up.received)
         up.sent = up.received = 0
 
-    async def _through(self, passage: Passage, way: Way) -> Fate:
+    async def _through(self, passage: Passage, way: Way) -> Fate | Joint:
         """Tries again only what may be repeated, and only when not one byte of an answer came (RFC 9110, 9.2.2)."""
-        fate = Fate.UNANSWERED
+        fate: Fate | Joint = Fate.UNANSWERED
         underway, self._lane.underway = self._lane.underway, False
         kept = self._kept(way) if passage.repeatable or way.reuses else None
         if kept is not None and (underway or is_quiet(kept)):

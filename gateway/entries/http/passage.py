@@ -11,12 +11,11 @@ from enum import Enum
 from typing import Final
 
 from gateway.core import headers, http1
-from gateway.core.bodies import Chunked, Length, UntilClose, request_body, response_body
+from gateway.core.bodies import Chunked, Length, request_body, response_body
 from gateway.core.headers import Origin
 from gateway.core.http1 import Malformed, RequestHead, ResponseHead
-from gateway.core.refusals import Refusal
-from gateway.core.websocket import FrameEnds, close_frame
 from gateway.entries.http.flow import Flow, Outcome
+from gateway.entries.http.joint import Joint
 from gateway.entries.http.stream import CONTINUE, Stream
 from gateway.entries.http.upstream import Way
 
@@ -64,13 +63,13 @@ class Passage:
         self._host = way.host
         self._identity = way.identity
         self._cors = way.cors
-        self._frames: FrameEnds | None = None
-        self._tunnels: tuple[Flow, ...] = ()
-        self._said_goodbye = False
         self._awaits_continue = head.version == http1.HTTP_1_1 and head.value(b"expect") is not None
 
-    async def through(self, up: Stream, *, sent: bool = False) -> Fate:
-        """Sends the request over `up`, unless it was `sent`, and the answer back. Raises nothing but CancelledError."""
+    async def through(self, up: Stream, *, sent: bool = False) -> Fate | Joint:
+        """Sends the request over `up`, unless it was `sent`, and the answer back; after a 101 the two are to be joined.
+
+        Raises nothing but CancelledError.
+        """
         up.answered = up.answered and sent
         self.said = headers.request_head(
             self.head, self._origin, upgrade=self.upgrade, own_cookies=self._host is None, identity=self._identity
@@ -88,7 +87,8 @@ class Passage:
             over = isinstance(sent_body, Chunked) and sent_body.over
             return Fate.TOO_LONG if over else self._unanswered(upload, silent=not up.answered)
         if answer.status == http1.SWITCHING:
-            return await self._tunnel(up, answer)
+            said, upgrade = headers.response_head(answer, self._host, closes=False), self.upgrade or b""
+            return Joint(self._down, up, said, websocket=upgrade.lower() == b"websocket")
         return await self._body(up, answer, upload)
 
     def _unanswered(self, upload: Flow, *, silent: bool) -> Fate:
@@ -170,30 +170,3 @@ class Passage:
             return Fate.CUT
         upload.stop()
         return Fate.COMPLETE if keeps else Fate.CLOSING
-
-    # The tunnel after 101.
-
-    async def _tunnel(self, up: Stream, answer: ResponseHead) -> Fate:
-        """Bytes both ways, untouched, until both sides ended: after 101 the connection is the two peers' own."""
-        both = (self._down, up)
-        if (self.upgrade or b"").lower() == b"websocket":
-            self._frames = FrameEnds()
-        outward = Flow(up, self._down, self._frames or UntilClose(), half_close=True, aborts=both)
-        inward = Flow(self._down, up, UntilClose(), half_close=True, aborts=both)
-        self._tunnels = (outward, inward)
-        self.begun = True
-        outward.start(headers.response_head(answer, self._host, closes=False))
-        inward.start()
-        ended = (await outward.wait(), await inward.wait())
-        return Fate.CLOSING if self._said_goodbye or ended == (Outcome.DONE, Outcome.DONE) else Fate.CUT
-
-    def say_goodbye(self, refusal: Refusal) -> bool:
-        """Closes a WebSocket with its own close frame; False where that cannot be: then only a reset is honest."""
-        if self._frames is None or not self._frames.between or self._down.clogged:
-            return False
-        self._said_goodbye = True
-        for flow in self._tunnels:
-            flow.aborts = ()
-        self._down.write(close_frame(refusal))
-        self._down.end()
-        return True

@@ -45,6 +45,13 @@ class Standing:
         self.visit = visit
         visit.pass_on(self._cut)
 
+    def hand_over(self, cut: Cut) -> Visit | None:
+        """The visit goes on without this connection: from now on `cut` ends it."""
+        visit, self.visit = self.visit, None
+        if visit is not None:
+            visit.pass_on(cut)
+        return visit
+
     def count(self, sent: int, received: int) -> None:
         """Adds bytes that went to the job and came from it."""
         if self.visit is not None:

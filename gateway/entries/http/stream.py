@@ -21,6 +21,7 @@ from gateway.wire.relay import reset_on_close, watch_over
 if TYPE_CHECKING:
     from gateway.entries.http.errand import Errand
     from gateway.entries.http.flow import Flow
+    from gateway.entries.http.joint import Direction
     from gateway.entries.http.lane import Taker
 
 BUFFER_LIMIT: Final = http1.HEAD_LIMIT + 1
@@ -36,6 +37,29 @@ class Stream(asyncio.Protocol):
     `answered` tells that one came since whoever asks last cleared it; `eof` that the peer ended its side.
     """
 
+    __slots__ = (
+        "_accepted",
+        "_held",
+        "_loop",
+        "_on_open",
+        "_parted",
+        "_paused",
+        "_said_all",
+        "_sock",
+        "_waiters",
+        "answered",
+        "buffer",
+        "clogged",
+        "eof",
+        "feeder",
+        "flow",
+        "lost",
+        "moved_at",
+        "on_lost",
+        "received",
+        "sent",
+        "transport",
+    )
     transport: asyncio.Transport
 
     def __init__(
@@ -61,10 +85,9 @@ class Stream(asyncio.Protocol):
         self._said_all = False
         self._parted = False
         self._loop = asyncio.get_running_loop()
-        self._time = self._loop.time
-        self._waiters: set[asyncio.Future[None]] = set()
-        self.flow: Flow | Taker | Errand | None = None
-        self.feeder: Flow | None = None
+        self._waiters: set[asyncio.Future[None]] | None = None
+        self.flow: Flow | Taker | Errand | Direction | None = None
+        self.feeder: Flow | Direction | None = None
         self._paused = False
         self._held = False
 
@@ -83,7 +106,7 @@ class Stream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came: to the flow that takes them, else into the buffer."""
-        self.moved_at = self._time()
+        self.moved_at = self._loop.time()
         self.received += len(data)
         self.answered = True
         flow = self.flow
@@ -301,13 +324,16 @@ class Stream(asyncio.Protocol):
     async def _wait(self) -> None:
         """Waits for the next thing to happen; one task may wait for bytes while another waits for room."""
         waiter: asyncio.Future[None] = self._loop.create_future()
-        self._waiters.add(waiter)
+        waiters = self._waiters = self._waiters or set()
+        waiters.add(waiter)
         try:
             await waiter
         finally:
-            self._waiters.discard(waiter)
+            waiters.discard(waiter)
+            if not waiters:
+                self._waiters = None
 
     def _wake(self) -> None:
-        for waiter in self._waiters:
+        for waiter in self._waiters or ():
             if not waiter.done():
                 waiter.set_result(None)

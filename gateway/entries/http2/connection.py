@@ -32,8 +32,9 @@ from gateway.core.patience import Patience
 from gateway.core.refusals import Code, Refusal
 from gateway.entries.http import answers
 from gateway.entries.http.admit import Front
-from gateway.entries.http.conversation import HEAD_S, KEPT_S, Conversation
+from gateway.entries.http.conversation import HEAD_S, KEPT_S, LINGER_S, Conversation
 from gateway.entries.http.errand import Errand, Errands
+from gateway.entries.http.joint import Joint
 from gateway.entries.http.lessons import Lessons
 from gateway.entries.http.stream import Stream
 from gateway.entries.http2.exchange import Exchange, Sending
@@ -69,7 +70,7 @@ class Connection(Link):
         self._underway: dict[Exchange, Errand] = {}
         self._carrier = carrier
         self._server_name = server_name
-        self._conversations: dict[Exchange, Conversation] = {}
+        self._conversations: dict[Exchange, Conversation | Joint] = {}
         self._group: asyncio.TaskGroup | None = None
         self._over = asyncio.Event()
         now = self.loop.time()
@@ -210,7 +211,10 @@ class Connection(Link):
     async def _serve(self, exchange: Exchange, conversation: Conversation) -> None:
         """One stream's whole life: nothing that goes wrong in it reaches another."""
         try:
-            await conversation.run()
+            joint = await conversation.run()
+            if joint is not None:
+                self._conversations[exchange] = joint
+                await joint.run(LINGER_S)
         except Exception:
             log.exception("a conversation failed")
             exchange.abort()

@@ -98,22 +98,6 @@ async def test_a_malformed_body() -> None:
         assert await taker.rest() == b"head"
 
 
-async def test_an_end_passed_on() -> None:
-    """Half-close goes through, the other direction stays."""
-    async with pair() as (source, giver, sink, taker):
-        there, back = (
-            Flow(source, sink, UntilClose(), half_close=True),
-            Flow(sink, source, UntilClose(), half_close=True),
-        )
-        there.start()
-        back.start()
-        await giver.send("abc")
-        giver.writer.write_eof()
-        assert await taker.rest() == b"abc"
-        await taker.send("late")
-        assert await giver.exactly(4) == b"late"
-
-
 async def test_a_stopped_flow_leaves_the_rest_in_the_buffer() -> None:
     """And the source is listened to again."""
     async with pair() as (source, giver, sink, _):
