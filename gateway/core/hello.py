@@ -16,6 +16,7 @@ _HANDSHAKE: Final = 0x16
 _CLIENT_HELLO: Final = 0x01
 _RECORD_HEAD: Final = 5
 _MESSAGE_HEAD: Final = 4
+_EXTENSION_HEAD: Final = 4
 _SERVER_NAME: Final = 0
 _ALPN: Final = 16
 _HOST_NAME: Final = 0
@@ -70,15 +71,22 @@ def _client_hello(body: _Reader) -> Hello:
     body.vector(1)  # legacy_session_id
     body.vector(2)  # cipher_suites
     body.vector(1)  # legacy_compression_methods
+    extensions = body.vector(2) if body.more() else b""
     name: str | None = None
     alpn: tuple[bytes, ...] = ()
-    extensions = _Reader(body.vector(2)) if body.more() else body
-    while extensions.more():
-        kind, content = int.from_bytes(extensions.take(2), "big"), _Reader(extensions.vector(2))
+    at, end = 0, len(extensions)
+    while at < end:  # without a reader: every handshake comes by here, with a dozen of them
+        if at + _EXTENSION_HEAD > end:
+            raise ValueError("the ClientHello ends inside an extension's head")
+        kind = extensions[at] << 8 | extensions[at + 1]
+        start = at + _EXTENSION_HEAD
+        at = start + (extensions[at + 2] << 8 | extensions[at + 3])
+        if at > end:
+            raise ValueError("the ClientHello ends inside an extension")
         if kind == _SERVER_NAME:
-            name = _server_name(content)
+            name = _server_name(_Reader(extensions[start:at]))
         elif kind == _ALPN:
-            alpn = _protocols(content)
+            alpn = _protocols(_Reader(extensions[start:at]))
     return Hello(name, alpn)
 
 
