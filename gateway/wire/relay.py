@@ -135,7 +135,12 @@ class _Way:
             self._loop.add_writer(self._sink.fileno(), self._guarded, self._flush)
         elif self._lost.poll(0):
             # libuv watches a socket no more once it has an error, though bytes wait there and the error is not read.
-            self._loop.call_soon(self._guarded, self._read)
+            self._loop.call_soon(self._guarded, self._read_on)
+
+    def _read_on(self) -> None:
+        """Reads, unless the socket was watched after all and what came meanwhile waits for the sink."""
+        if not self._held and self._pipe is None and not self.ended:
+            self._read()
 
     def _copy(self) -> int:
         """Moves what came; how much it was. What the sink does not take now is held."""
