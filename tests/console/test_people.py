@@ -105,7 +105,8 @@ def test_the_password_is_changed(open_page: OpenPage, newcomer: Person, product:
 def test_the_language_follows_the_person(open_page: OpenPage, newcomer: Person) -> None:
     """Chosen in one browser, spoken in the next."""
     visit = open_page(newcomer, "/profile")
-    visit.page.get_by_text("English", exact=True).click()
+    with visit.page.expect_response(lambda answer: answer.request.method == "PATCH" and answer.url.endswith("/me")):
+        visit.page.get_by_text("English", exact=True).click()
     expect(visit.page.get_by_role("heading", name="Profile")).to_be_visible()
     assert visit.page.evaluate("document.documentElement.lang") == "en"
     assert newcomer.call("GET", "/me")["language"] == "en"

@@ -51,8 +51,8 @@ def test_a_shell_in_the_job(open_page: OpenPage, newcomer: Person, job: dict[str
     say(page, "echo sum $((40+2))", "sum 42")
     page.set_viewport_size({"width": 700, "height": 400})
     page.wait_for_timeout(500)
-    say(page, "stty size | tr ' ' x", "x")
-    rows, columns = re.findall(r"^(\d+)x(\d+)$", text(page), re.MULTILINE)[-1]
+    say(page, "echo $(stty size) $((40+3))", " 43")  # the line as it is typed must not look like the answer
+    rows, columns = re.findall(r"^(\d+) (\d+) 43$", text(page), re.MULTILINE)[-1]
     assert int(rows) < 30
     assert int(columns) < 95
 

@@ -13,6 +13,7 @@ export const useSession = defineStore("session", () => {
   const lost = ref(false);
   let waiting: Promise<boolean> | null = null;
   let settle: (back: boolean) => void = () => undefined;
+  let isLeaving = false;
 
   onSessionLost(askAgain);
   addEventListener("storage", followOtherTab);
@@ -41,8 +42,10 @@ export const useSession = defineStore("session", () => {
   }
 
   async function signOut(): Promise<void> {
+    isLeaving = true; // another call that fails meanwhile is no lost session: nobody is to be asked to sign in again
     await sessions.close().catch(() => undefined);
     leave();
+    isLeaving = false;
   }
 
   /** The person gave up on mending the session: what waited for it fails. */
@@ -67,7 +70,7 @@ export const useSession = defineStore("session", () => {
   }
 
   function askAgain(): Promise<boolean> {
-    if (!user.value) return Promise.resolve(false);
+    if (!user.value || isLeaving) return Promise.resolve(false);
     lost.value = true;
     waiting ??= new Promise<boolean>((resolve) => {
       settle = (back) => {
