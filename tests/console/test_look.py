@@ -15,8 +15,6 @@ from tests.console.page import ROOT, Visit
 from tests.system.product import Person
 
 SHOTS = ROOT / "tests/console/shots"
-LANGUAGES = ("zh-CN", "en")
-THEMES = ("light", "dark")
 # Words that stay Latin in Chinese text: names of programs, protocols, and what people typed themselves.
 LATIN = re.compile(
     r"\b(ssh-default|ssh-ed25519|Starlight|JupyterLab|GPU|CPU|GiB|MiB|KiB|SSH|ssh|http|https|tcp|ID|API|Conditions?|Events?|EN|English|Esc|Enter|bash|admin"
@@ -64,8 +62,15 @@ def settled(page: Page) -> None:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "theme"),
+    [
+        ("zh-CN", "light"),
+        ("en", "dark"),
+        pytest.param("zh-CN", "dark", marks=pytest.mark.slow),
+        pytest.param("en", "light", marks=pytest.mark.slow),
+    ],
+)
 def test_every_page(
     open_page: OpenPage, admin: Person, alice: Person, job: dict[str, Any], language: str, theme: str
 ) -> None:

@@ -88,6 +88,7 @@ def test_an_interrupted_set_up_is_mended(checkout: Path, monkeypatch: pytest.Mon
     assert not (checkout / ".venv" / "half").exists()
 
 
+@pytest.mark.slow
 def test_a_broken_interpreter_is_replaced(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python that .venv was made from was upgraded away."""
     environment = part("environment")
