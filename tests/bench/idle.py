@@ -49,14 +49,14 @@ def main(folder: Path) -> None:
 def measure(ways: list[Peer]) -> str:
     """Opens them, looks, has each carry a frame, and closes them: the row of the table."""
     hold(ways, WARM)
-    time.sleep(2)
+    time.sleep(2)  # the connections that warmed it are closed and freed by then; no figure is a time
     before, began = pss(ways[0].pid), time.monotonic()
     held: list[socket.socket] = []
     try:
         while len(held) < COUNT:
             held += opened(ways, BATCH)
         took = time.monotonic() - began
-        time.sleep(3)
+        time.sleep(3)  # idle means at rest: what the last handshakes held is freed by then
         after = pss(ways[0].pid)
         alive = sum(echoing(held[start : start + BATCH]) for start in range(0, COUNT, BATCH))
     finally:

@@ -55,7 +55,7 @@ def settle(door: Door) -> None:
     door.product.kill("web-0")
     eventually(door.product.healthy, within_s=120, what="the gateway again")
     eventually(lambda: crowd.change(door, "private") < 1, within_s=120, what="the gateways keeping up")
-    time.sleep(5)
+    time.sleep(5)  # nothing tells when the copy on disk is written; its CPU must not fall into the first row
     door.pin()
 
 
